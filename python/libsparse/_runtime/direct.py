@@ -103,10 +103,8 @@ def held(
         padded = None  # there are no infinities
     found = padded is None or padded in _FLOATS
     if native is not None and found and isinstance(run, native.Direct) and isinstance(plain, native.Direct):
-        from libsparse._storage import fingerprints  # few calls have copies of values
-
         size = 0 if padded is None else padded.itemsize
-        how = fingerprints.function, threads.team()
+        how = kept.function, threads.team()
         return native.Held(run, plain, kept, place, _code(dtype), dtype.itemsize, size, *how)  # type: ignore[no-any-return]
     get = kept.get
 

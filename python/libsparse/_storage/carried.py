@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -47,8 +47,10 @@ class Carried:
 
     Attributes:
         seconds: The time that the last copy took.
+        function: The address of the C function that finds fingerprints, 0 without one.
     """
 
+    function: ClassVar[int] = fingerprints.function
     __slots__ = ("_conversion", "_patience", "_seen", "seconds")
 
     def __init__(self, conversion: Conversion) -> None:
