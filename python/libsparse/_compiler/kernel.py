@@ -6,7 +6,7 @@ import ctypes
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +43,14 @@ class ResultSlot(NamedTuple):
         kind: `pos`, `crd`, `vals`, or what else the kernel's two functions hand on.
         level: The level of the result.
         before: The function that has to have it first: `bound`, `assemble` or `compute`.
-        length: Its length, of the names `slot0` and so on.
+        length: Its length.
     """
 
     place: int
     kind: str
     level: int
     before: str
-    length: Callable[[Mapping[str, Any]], Any]
+    length: Deferred
 
 
 class Handed(NamedTuple):

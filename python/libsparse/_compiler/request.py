@@ -16,6 +16,8 @@ from .version import VERSION
 
 records: dict[str | None, dict[str, Any]] = {}
 """What `tuned` has read, by the folder of the cache that was chosen, None for the environment's."""
+untuned: set[tuple[Any, ...]] = set()
+"""What is known to have no record: what stands for a request, the number of threads, and the folder that was chosen."""
 
 
 class OperandInfo(NamedTuple):

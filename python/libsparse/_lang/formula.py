@@ -7,7 +7,7 @@ operands.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import torch
@@ -38,20 +38,47 @@ def compiled(formula: Formula) -> Callable[[Mapping[str, Any]], Any]:
     return lambda names: apply(*(operand(names) for operand in operands))
 
 
-class Deferred:
-    """The same, made of the formula when it is first called: nobody asks a kernel for the length of a dense result."""
+def of_words(formula: Formula) -> Callable[[Sequence[int]], int] | None:
+    """A function of the words of a block alone, of which `slot3` names word 3; None where a formula reads arrays."""
+    if isinstance(formula, int):
+        return lambda _: formula
+    if isinstance(formula, str):
+        return operator.itemgetter(int(formula.removeprefix("slot")))
+    head, *rest = formula
+    apply, operands = _OPERATORS.get(head), [of_words(operand) for operand in rest]
+    if apply is None or head == "hash" or len(operands) != 2:
+        return None
+    left, right = operands
+    if left is None or right is None:
+        return None
+    if head == "*" and rest[0] == 1:
+        return right
+    if isinstance(rest[1], int):
+        number = rest[1]
+        return lambda block: int(apply(left(block), number))
+    return lambda block: int(apply(left(block), right(block)))
 
-    __slots__ = ("_formula", "_function")
+
+class Deferred:
+    """The length of an array, made of its formula when it is asked for, which that of a dense result never is."""
+
+    __slots__ = ("_formula", "_function", "_made", "_of_words")
 
     def __init__(self, formula: Formula) -> None:
-        self._formula = formula
+        self._formula, self._made = formula, False
         self._function: Callable[[Mapping[str, Any]], Any] | None = None
+        self._of_words: Callable[[Sequence[int]], int] | None = None
 
-    def __call__(self, names: Mapping[str, Any]) -> Any:
-        """The value of the formula."""
-        if self._function is None:
-            self._function = compiled(self._formula)
-        return self._function(names)
+    def __call__(self, block: Sequence[int], names: Callable[[], Mapping[str, Any]]) -> int:
+        """The value of the formula, of the words of a block, or where it reads arrays, of names."""
+        if not self._made:
+            self._of_words = of_words(self._formula)
+            self._function = compiled(self._formula) if self._of_words is None else None
+            self._made = True
+        if self._of_words is not None:
+            return self._of_words(block)
+        assert self._function is not None
+        return int(self._function(names()))
 
 
 def _element(array: Tensor, at: int | Tensor) -> int | Tensor:

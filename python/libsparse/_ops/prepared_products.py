@@ -15,9 +15,11 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._runtime import dispatch, notes
 from libsparse._runtime.call import Call
+from libsparse._runtime.direct import Direct
 from libsparse._runtime.dispatch import Prepared
 from libsparse._runtime.problem import Einsum, Operand, Problem, product, stored
 from libsparse._storage import threads
+from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import product_gradient
@@ -51,7 +53,7 @@ def multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor | None:
     return notes.run(functools.partial(_follow, prepared) if followed else prepared, operands)[0]
 
 
-def _follow(prepared: Prepared, operands: Sequence[Operand]) -> tuple[Tensor, None]:
+def _follow(prepared: Prepared | Once, operands: Sequence[Operand]) -> tuple[Tensor, None]:
     """The product as a node of autograd's graph."""
     (pattern, values, _), (_, dense, _) = operands
     assert pattern is not None
@@ -67,7 +69,7 @@ class PreparedProduct(tape.Node):
     __slots__ = ("prepared",)
     pattern = None  # the result is dense
 
-    def __init__(self, prepared: Prepared, pattern: Pattern) -> None:
+    def __init__(self, prepared: Prepared | Once, pattern: Pattern) -> None:
         """Begin without a result."""
         self.prepared, self.problem, self.patterns = prepared, prepared.problem, (pattern, None)
 
@@ -102,7 +104,27 @@ class PreparedProduct(tape.Node):
         return found
 
 
-def _run(prepared: Prepared | None, pattern: Pattern, first: Tensor, second: Tensor) -> Tensor | None:
+class Once:
+    """A product on a pattern for the first time, and perhaps the last: most of what is prepared would be of no use.
+
+    Attributes:
+        problem, dtype: As those of `Prepared`.
+        direct: How it is computed.
+    """
+
+    __slots__ = ("direct", "dtype", "problem")
+
+    def __init__(self, problem: Problem, direct: Direct, dtype: torch.dtype) -> None:
+        """Take all of it."""
+        self.problem, self.direct, self.dtype = problem, direct, dtype
+
+    @property
+    def variant(self) -> Once:
+        """This, which has the shortest way."""
+        return self
+
+
+def _run(prepared: Prepared | Once | None, pattern: Pattern, first: Tensor, second: Tensor) -> Tensor | None:
     """Computes by the short way of the present variant, which another thread may replace by one without.
 
     While torch's profiler runs, the same problem is computed by the usual way, which the profiler and `ls.tune` see.
@@ -116,27 +138,31 @@ def _run(prepared: Prepared | None, pattern: Pattern, first: Tensor, second: Ten
     return None if direct is None else direct(first, second, threads.count())
 
 
-def _product(pattern: Pattern, values: Tensor, dense: Tensor, *, transposed: bool = False) -> Prepared | None:
+def _product(pattern: Pattern, values: Tensor, dense: Tensor, *, transposed: bool = False) -> Prepared | Once | None:
     """The prepared product of the matrix, or its transpose, with a dense operand."""
     shape: Any = dense.shape if dense.is_contiguous() else (dense.shape, dense.stride())
-    known: Prepared | None = pattern.fast.get((True, shape) if transposed else shape)
+    name = (True, shape) if transposed else shape
+    known: Prepared | None = pattern.fast.get(name)
     if known is not None and known.dtype == dense.dtype and known.variant.direct is not None:
         return known
     operands = [Operand(pattern, _unfollowed(values)), Operand(None, _unfollowed(dense))]
-    return _prepare((True, shape) if transposed else shape, _PRODUCTS[transposed, dense.ndim], operands)
+    return _prepare(name, _PRODUCTS[transposed, dense.ndim], operands)
 
 
-def _sampled(pattern: Pattern, grad: Tensor, dense: Tensor) -> Prepared | None:
+def _sampled(pattern: Pattern, grad: Tensor, dense: Tensor) -> Prepared | Once | None:
     """The prepared gradient of the values: the gradient of the result times the dense operand, at the entries."""
     name = ("sampled", dense.shape)
     known: Prepared | None = pattern.fast.get(name)
     if known is not None and known.dtype == dense.dtype and known.variant.direct is not None:
         return known
-    outer, inner = ("i", "k")[: dense.ndim], ("j", "k")[: dense.ndim]
-    problem = product(Einsum((("i", "j"), outer, inner), ("i", "j"), pattern.format, pattern_of=0))
-    return _prepare(
-        name, problem, [Operand(pattern, None), Operand(None, _unfollowed(grad)), Operand(None, _unfollowed(dense))]
-    )
+    operands = [Operand(pattern, None), Operand(None, _unfollowed(grad)), Operand(None, _unfollowed(dense))]
+    return _prepare(name, _sample(pattern.format, dense.ndim), operands)
+
+
+@functools.cache
+def _sample(format: Format, ndim: int) -> Problem:
+    outer, inner = ("i", "k")[:ndim], ("j", "k")[:ndim]
+    return product(Einsum((("i", "j"), outer, inner), ("i", "j"), format, pattern_of=0))
 
 
 def _unfollowed(tensor: Tensor) -> Tensor:
@@ -144,9 +170,15 @@ def _unfollowed(tensor: Tensor) -> Tensor:
     return tensor.detach() if tensor.requires_grad else tensor
 
 
-def _prepare(name: Any, problem: Problem, operands: Sequence[Operand]) -> Prepared | None:
-    """A prepared problem, kept as a short way by the pattern of operand 0; None where it has none."""
+def _prepare(name: Any, problem: Problem, operands: Sequence[Operand]) -> Prepared | Once | None:
+    """A prepared problem, kept as a short way by the pattern of operand 0 from the second time on; None without one."""
     pattern = operands[0].sparsity
+    if name not in pattern.begun and notes.notes.runs is None:
+        if len(pattern.begun) >= _KEPT:
+            pattern.begun.clear()
+        pattern.begun.add(name)
+        if (direct := dispatch.once(problem, operands)) is not None:
+            return Once(problem, direct, operands[-1].dtype)
     prepared = dispatch.prepare(problem, operands)
     variant = prepared.variant
     if isinstance(variant, Call) and variant.direct is None:

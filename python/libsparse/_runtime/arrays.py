@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from libsparse._compiler.kernel import Kernel, ResultSlot, Slots
+from libsparse._lang import dtypes
 from libsparse._storage import memory, packing
 from libsparse._storage.conversion import Conversion, rows_by_length
 from libsparse._storage.format import Format
@@ -34,11 +35,17 @@ class SlotNames(dict[str, Any]):
 class ResultArrays:
     """Positions and coordinates of every level of one result, as long as the slots say."""
 
-    def __init__(self, format: Format, dtype: torch.dtype, names: SlotNames) -> None:
-        self.format = format
-        self.dtype = dtype
+    def __init__(self, kernel: Kernel, block: array[int], patterns: Sequence[Pattern | None]) -> None:
+        """Begin with none; `block` is the slots that are filled, and `patterns` those of the operands."""
+        assert kernel.format is not None
+        self.format = kernel.format
+        self.dtype = dtypes.DTYPES[kernel.index]
         self.arrays: dict[tuple[str, int], Tensor] = {}
-        self._names = names
+        self._slots, self._block, self._patterns = kernel.slots, block, patterns
+
+    def _names(self) -> SlotNames:
+        inputs = {p: level_array(self._patterns[n], kind, level) for p, n, kind, level in self._slots.arrays}
+        return SlotNames(self._block, inputs)
 
     def share(self, source: Pattern, first: int) -> None:
         """Takes the levels above `first` from another pattern, whose positions are the same."""
@@ -61,7 +68,7 @@ class ResultArrays:
 
     def room(self, slot: ResultSlot, dtype: torch.dtype) -> Tensor:
         """A new array for a slot."""
-        length = slot.length(self._names)
+        length = slot.length(self._block, self._names)
         if not memory.is_small(length, dtype.itemsize):
             subject = "the values" if slot.kind == "vals" else f"{slot.kind} of level {slot.level}"
             advice = f"ask for format {str(self.format.compressed)!r} or 'coo'"
@@ -71,7 +78,7 @@ class ResultArrays:
     def pattern(self, shape: torch.Size, size: int) -> Pattern:
         """The pattern of a result with `size` values, once the kernel has written the arrays."""
         count = range(len(self.format.levels))
-        pos, crd = ([self.arrays.get((kind, n)) for n in count] for kind in ("pos", "crd"))
+        pos, crd = [self.arrays.get(("pos", n)) for n in count], [self.arrays.get(("crd", n)) for n in count]
         if packing.index_dtype(shape, size) != self.dtype:
             return Pattern(self.format, shape, pos, crd)
         return Pattern._of_kernel(self.format, shape, pos, crd, size, self.dtype)

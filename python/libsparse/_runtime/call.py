@@ -21,7 +21,7 @@ from libsparse._storage.pattern import Pattern
 
 from . import blocks, discovery, layout, tally
 from .arrays import Moved, carrying, is_relaid, level_array, moved, pattern_arrays, read_order, strides
-from .direct import Direct, held, in_order, make, second_in_order
+from .direct import Direct, Way, held, in_order, second_in_order
 from .problem import Operand, Problem, stored, stored_values
 from .status import check
 
@@ -54,6 +54,7 @@ class Call:
         "_short",
         "_slots",
         "_strides",
+        "_ways",
         "direct",
         "dtype",
         "is_relaid",
@@ -73,6 +74,7 @@ class Call:
         self.plain: Call | None = None
         self.tally = tally.Tally(tally.of_kernel(kernel.compute))
         self._short: tuple[Direct, list[int], list[tuple[int, ...] | None]] | bool | None = None
+        self._ways: list[Way] = []  # one at most, for all patterns of the same formats and shapes
         extents = problem.extents(operands) if extents is None else extents
         self.shape = torch.Size(problem.result_shape(extents))
         self._strides = strides(kernel.format, self.shape)
@@ -102,6 +104,7 @@ class Call:
         other.shape, other._strides, other.is_relaid = self.shape, self._strides, self.is_relaid
         other._shares, other._convert, other.orders = self._shares, self._convert, self.orders
         other._short = other._known = other.direct = other.plain = None
+        other._ways = self._ways
         other._carried, other._padded = {}, False  # other patterns have values of their own
         other.tally = tally.Tally(self.tally.all)
         return other
@@ -216,12 +219,17 @@ class Call:
         return out, self.result_pattern if shared < 0 else operands[shared].pattern
 
     def make_direct(self, operands: Sequence[Operand]) -> None:
-        """Prepares `direct`, where operand 0 is the only sparse one and the kernel reads two arrays of values."""
+        """Prepares `direct`, where there is one."""
+        self.direct = self.shortest(operands)
+
+    def shortest(self, operands: Sequence[Operand]) -> Direct | None:
+        """The shortest way, where operand 0 is the only sparse one and the kernel reads two arrays of values."""
         known = self.is_dense or (self.kernel.pattern_of == 0 and not self._convert)
         run, numbers, orders = (self.direct_on(operands) if known else None) or (None, (), ())
-        if run is not None and len(numbers) == 2 and orders[numbers[0]] is None:
-            order = orders[numbers[1]]
-            self.direct = run if order is None else second_in_order(run, order)
+        if run is None or len(numbers) != 2 or orders[numbers[0]] is not None:
+            return None
+        order = orders[numbers[1]]
+        return run if order is None else second_in_order(run, order)
 
     def direct_on(self, operands: Sequence[Operand]) -> tuple[Direct, list[int], list[tuple[int, ...] | None]] | None:
         """The shortest way to run on operands like these; None where the kernel finds a pattern, or copies values.
@@ -240,30 +248,24 @@ class Call:
         plain = None if self.plain is None or len(self._carried) > 1 else self.plain.direct_on(operands)
         if plain is None and self.plain is not None:
             return None
-        orders = [
-            None if order is None or (o.values.is_contiguous() and order == tuple(range(len(order)))) else order
-            for o, order in zip(operands, self.orders, strict=True)
-        ]
-        shared = self.kernel.pattern_of
-        known = operands[shared].pattern if shared >= 0 else self.result_pattern
-        shape, strides = (self.shape, self._strides) if known is None else ((known.size,), [1])
-        inputs = sorted((number, place) for place, number in self._slots.values)
+        if not self._ways or self._ways[0].fixed is not self._fixed:
+            outline = self.shape, self._strides, self.dtype
+            self._ways[:] = [Way(self.kernel, self._fixed, outline, self.orders, operands)]
+        way = self._ways[0]
+        known = operands[self.kernel.pattern_of].pattern if self.kernel.pattern_of >= 0 else self.result_pattern
         arrays = pattern_arrays(self._slots, operands, conversions)
-        arrays.extend((place, array) for place, array in self._result_arrays() if array is not None)
-        (at_values,) = (slot.place for slot in self._slots.result if slot.kind == "vals")
-        places = (*(place for _, place in inputs), at_values, self._slots.threads[0])
-        compute = self.kernel.revalue or self.kernel.compute
-        run = make(compute, self._fixed, arrays, places, (shape, strides, self.dtype), self.tally)
+        if self._known is not None:
+            arrays.extend((place, array) for place, array in self._result_arrays() if array is not None)
+        run = way.on(arrays, None if known is None else known.size, self.tally)
         if self.is_relaid:
             run = in_order(run)
-        numbers = [number for number, _ in inputs]
         if plain is not None:
-            if plain[1:] != (numbers, orders):  # it reads dense operands in another order
+            if plain[1:] != (way.numbers, way.orders):  # it reads dense operands in another order
                 return None
             ((number, kept),) = self._carried.items()
             dtype, result = stored_values(operands[number]).dtype, self.dtype if self._padded else None
-            run = held(run, plain[0], kept, numbers.index(number), dtype, result)
-        return run, numbers, orders
+            run = held(run, plain[0], kept, way.numbers.index(number), dtype, result)
+        return run, way.numbers, way.orders
 
     # Filling the block -----------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import string
 
 import torch
@@ -59,15 +60,19 @@ def _packed(pattern: Pattern, format: Format) -> Conversion:
 
 def _copied(pattern: Pattern, values: torch.Tensor, format: Format) -> tuple[torch.Tensor, Pattern]:
     """A tensor in another format, by the kernel that copies it."""
-    letters = tuple(string.ascii_lowercase[: pattern.ndim])
-    text = "".join(letters)
-    problem = Problem(f"{text}->{text}", False, ("A0",), (letters,), letters, format)
-    operands = [Operand(pattern, values)]
-    numbers, copy = dispatch.Prepared(problem, operands)(operands)  # only the kernel is worth keeping
+    numbers, copy = dispatch.compute(_copying(format), [Operand(pattern, values)])
     if copy is None:  # every level is dense
         nothing = [None] * pattern.ndim
         numbers, copy = numbers.permute(format.order).reshape(-1), Pattern(format, pattern.shape, nothing, nothing)
     return numbers, copy
+
+
+@functools.lru_cache(maxsize=256)
+def _copying(format: Format) -> Problem:
+    """The problem whose result is its operand in another format."""
+    letters = tuple(string.ascii_lowercase[: len(format.order)])
+    text = "".join(letters)
+    return Problem(f"{text}->{text}", False, ("A0",), (letters,), letters, format)
 
 
 def _numbers(count: int, first: int = 1) -> torch.Tensor:

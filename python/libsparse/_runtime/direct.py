@@ -23,7 +23,10 @@ from .layout import contiguous
 from .status import check
 
 if TYPE_CHECKING:
+    from libsparse._compiler.kernel import Kernel
     from libsparse._storage.carried import Carried
+
+    from .problem import Operand
 
 native: ModuleType | None
 try:
@@ -46,35 +49,74 @@ Direct = Callable[..., Tensor]
 result, is where it is written, if given."""
 
 
-def make(
-    compute: Callable[[int], int],
-    fixed: array[int],
-    arrays: list[tuple[int, Tensor]],
-    places: tuple[int, ...],
-    result: Outline,
-    counted: Any,
-) -> Direct:
-    """The shortest way to run a kernel.
+class Way:
+    """What the shortest ways to run a kernel have in common: found with the first pattern, for all that are like it.
 
-    Args:
-        compute: The kernel.
-        fixed: The contents of its slots, as far as they don't change.
-        arrays: The pattern's positions and coordinates, and their places among the slots.
-        places: Those of the operands' values, the result's and the number of threads.
-        result: The result's shape, strides and dtype.
-        counted: The tally of the calls.
+    Attributes:
+        fixed: The contents of the slots, as far as they don't change.
+        numbers: The operands whose values the ways take.
+        orders: For each operand the order of dimensions in which it has to be contiguous, None for one that is as it
+            has to be.
     """
-    shape, strides, dtype = result
-    if native is not None and _fits(native, compute, fixed, shape):
-        address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
+
+    __slots__ = ("_compute", "_everywhere", "_in_c", "_places", "_result", "fixed", "numbers", "orders")
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        fixed: array[int],
+        result: Outline,
+        read: Sequence[tuple[int, ...] | None],
+        operands: Sequence[Operand],
+    ) -> None:
+        """Find it out.
+
+        Args:
+            kernel: The kernel.
+            fixed: The contents of its slots.
+            result: The result's shape, strides and dtype; the shape of one with a sparse operand's pattern is its own.
+            read: The orders in which dense operands are read.
+            operands: The operands of the first pattern.
+        """
+        self.fixed = fixed
+        self.orders = [
+            None if order is None or (o.values.is_contiguous() and order == tuple(range(len(order)))) else order
+            for o, order in zip(operands, read, strict=True)
+        ]
+        inputs = sorted((number, place) for place, number in kernel.slots.values)
+        self.numbers = [number for number, _ in inputs]
+        (at_values,) = (slot.place for slot in kernel.slots.result if slot.kind == "vals")
+        self._places = (*(place for _, place in inputs), at_values, kernel.slots.threads[0])
+        self._compute = compute = kernel.revalue or kernel.compute
+        self._result = result
+        self._everywhere: tuple[int, ...] = ()
+        self._in_c: tuple[int, tuple[int, ...], int] | None = None
+        if native is not None and _fits(native, compute, fixed, result[0]):
+            address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
+            self._in_c = address, tuple(fixed), _code(result[2])
+
+    def on(self, arrays: list[tuple[int, Tensor]], size: int | None, counted: Any) -> Direct:
+        """The shortest way to run the kernel on one pattern.
+
+        Args:
+            arrays: The pattern's positions and coordinates, and their places among the slots.
+            size: The number of values of a result with a pattern; None of a dense one.
+            counted: The tally of the calls.
+        """
+        shape, strides, dtype = self._result if size is None else ((size,), (1,), self._result[2])
+        if self._in_c is None:
+            return _closure(self._compute, self.fixed, arrays, self._places, (shape, strides, dtype), counted)
+        address, fixed, code = self._in_c
+        if len(self._everywhere) != len(arrays) + len(self._places):
+            self._everywhere = (*[place for place, _ in arrays], *self._places)
         large = None
         if math.prod(shape) * dtype.itemsize >= blocks.LARGE:
             large = partial(blocks.empty, shape, strides, dtype)
-        everywhere, stored = (*[place for place, _ in arrays], *places), tuple([array for _, array in arrays])
-        like = *shape, *strides, _code(dtype)
-        run: Direct = native.Direct(address, tuple(fixed), stored, everywhere, like, counted, large)
+        stored = tuple([array for _, array in arrays])
+        run: Direct = native.Direct(  # type: ignore[union-attr]  # where it is None, so is what it needs
+            address, fixed, stored, self._everywhere, (*shape, *strides, code), counted, large
+        )
         return run
-    return _closure(compute, fixed, arrays, places, result, counted)
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
 from libsparse._storage.pattern import Pattern
 
-from .arrays import ResultArrays, SlotNames, level_array
+from .arrays import ResultArrays
 from .status import check
 
 
@@ -35,12 +35,10 @@ def discover(
     Returns:
         The values, the pattern, and the array of each slot of the result.
     """
-    format, source, dtype = kernel.format, patterns[0], dtypes.DTYPES[kernel.dtype]
-    assert format is not None
-    inputs = {place: level_array(patterns[number], kind, level) for place, number, kind, level in kernel.slots.arrays}
-    arrays = ResultArrays(format, dtypes.DTYPES[kernel.index], SlotNames(block, inputs))
+    source, dtype = patterns[0], dtypes.DTYPES[kernel.dtype]
+    arrays = ResultArrays(kernel, block, patterns)
     first = kernel.slots.first_level
-    if source is not None and format.kinds[first].conversion_only:  # below the levels of the operand
+    if source is not None and arrays.format.kinds[first].conversion_only:  # below the levels of the operand
         arrays.share(source, first)
     rooms = None
     if kernel.bound is not None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 from torch import Tensor
 
-from libsparse._compiler import kernel, request
+from libsparse._compiler import kernel, request, settings
 from libsparse._lang import assignment, dtypes, grammar, operations
 from libsparse._lang.errors import DivisionByZeroError, FormatError, LibsparseError, UnsupportedError
-from libsparse._storage import ordinary
+from libsparse._storage import ordinary, threads
 from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -147,27 +147,52 @@ class Prepared:
 
     def __call__(self, operands: Sequence[Operand]) -> Result:
         """Computes with operands of the patterns, shapes, strides and dtypes that this was prepared for."""
-        try:
-            result = self._computed(operands)
-        except DivisionByZeroError as error:
-            raise error if str(error) else _by_zero(self.problem) from None
-        except IndexOverflowError:
-            raise LibsparseError(f"{self.problem.text}: the result has more entries than 64 bits can number") from None
-        return _in_output_format(self.problem, result)
+        return compute(self.problem, operands, self.variant, self.replace)
 
-    def _computed(self, operands: Sequence[Operand]) -> Result:
-        """Patterns don't change, so where narrow indices or bounds won't do, they never will."""
-        wide = counted = False
-        while True:
-            try:
-                return self.variant(operands)
-            except IndexOverflowError:
-                if wide:
-                    raise
-                wide = True
-            except BoundError:
-                counted = True
-            self.replace(build(self.problem, operands, wide=wide, counted=counted))
+
+def compute(
+    problem: Problem,
+    operands: Sequence[Operand],
+    variant: Variant | None = None,
+    replace: Callable[[Variant], None] | None = None,
+) -> Result:
+    """Computes a problem.
+
+    Args:
+        problem: The problem.
+        operands: Its operands.
+        variant: The way to compute it; None for the one that the compiler chooses, which nobody keeps.
+        replace: Is told of another way where that one doesn't do.
+    """
+    try:
+        result = _computed(problem, operands, build(problem, operands) if variant is None else variant, replace)
+    except DivisionByZeroError as error:
+        raise error if str(error) else _by_zero(problem) from None
+    except IndexOverflowError:
+        raise LibsparseError(f"{problem.text}: the result has more entries than 64 bits can number") from None
+    return _in_output_format(problem, result)
+
+
+def _computed(
+    problem: Problem,
+    operands: Sequence[Operand],
+    variant: Variant,
+    replace: Callable[[Variant], None] | None,
+) -> Result:
+    """Patterns don't change, so where narrow indices or bounds won't do, they never will."""
+    wide = counted = False
+    while True:
+        try:
+            return variant(operands)
+        except IndexOverflowError:
+            if wide:
+                raise
+            wide = True
+        except BoundError:
+            counted = True
+        variant = build(problem, operands, wide=wide, counted=counted)
+        if replace is not None:
+            replace(variant)
 
 
 def _repeated(reference: weakref.ref[Prepared], calls: int) -> None:
@@ -236,7 +261,7 @@ def build(
     """
     # The first call of a process has nothing to look up, and no time to say what others like it have in common with it.
     name = signature(problem, operands, wide, counted) if kernel.has_any() else None
-    if measured and not (problem.schedule or wide or counted) and request.tuned():
+    if measured and not (problem.schedule or wide or counted) and _may_be_tuned(name):
         from . import tuned  # few programs have been tuned
 
         if (commands := tuned.schedule(problem, operands, name)) is not None:
@@ -264,6 +289,26 @@ def build(
             kernel.prepared.clear()
         kernel.prepared[name] = call.anew()
     return call
+
+
+def once(problem: Problem, operands: Sequence[Operand]) -> Direct | None:
+    """The shortest way to compute a problem on a pattern that nothing has been prepared for, and perhaps never will be.
+
+    None where no problem like it has been prepared on another pattern, or where what is prepared is to be seen: by
+    whoever tunes in the background, or looks for schedules that are faster.
+    """
+    if tally.watching or not kernel.has_any():
+        return None
+    name = signature(problem, operands, False, False)
+    like: Call | None = None if name is None else kernel.prepared.get(name)
+    if like is None or like.is_relaid or _may_be_tuned(name):
+        return None
+    return like.shortest(operands)
+
+
+def _may_be_tuned(name: tuple[Any, ...] | None) -> bool:
+    """Whether a record of a faster schedule may be there for a request, for which `name` stands."""
+    return bool(request.tuned()) and (name, threads.count(), settings.cache_dir()) not in request.untuned
 
 
 def _by_zero(problem: Problem) -> DivisionByZeroError:

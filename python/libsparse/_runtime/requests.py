@@ -11,11 +11,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from libsparse._compiler import size_classes, target
 from libsparse._compiler.request import OperandInfo, OutputInfo, Request
 from libsparse._lang import dtypes
 from libsparse._lang.dtypes import INT32_MAX
-from libsparse._lang.records import NamedTuple
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 from libsparse._storage.statistics import FEW
@@ -27,18 +28,30 @@ _WIDE, _SEVERAL, _WHOLE = 4, 3, 1 << 10  # elements of rows to read, entries of 
 _LONG, _LONG_WIDE = 8, 16  # entries of rows that are brought near before they are read, or where each reads a row
 
 
-class _Outline(NamedTuple):
+class _Outline:
     """The parts of a request that only depend on the problem and on the formats of its operands.
+
+    Equal only to itself, and stands for these two in signatures: their own hashes take longer.
 
     Attributes:
         classes: For each mode of each operand, the function from its extent to the class.
         entries: The function from entries and rows to their class.
         several: Whether several operands are sparse.
+        dense: The numbers of the operands that are not.
     """
 
-    classes: tuple[tuple[Callable[[int], int], ...], ...]
-    entries: Callable[[int, int], int]
-    several: bool
+    __slots__ = ("classes", "dense", "entries", "several")
+
+    def __init__(
+        self,
+        classes: tuple[tuple[Callable[[int], int], ...], ...],
+        entries: Callable[[int, int], int],
+        formats: tuple[Format | None, ...],
+    ) -> None:
+        """Take the functions, and count the operands that are sparse."""
+        self.classes, self.entries = classes, entries
+        self.dense = tuple([number for number, format in enumerate(formats) if format is None])
+        self.several = len(formats) - len(self.dense) > 1
 
 
 @functools.lru_cache(maxsize=4096)
@@ -50,7 +63,7 @@ def _outline(problem: Problem, formats: tuple[Format | None, ...]) -> _Outline:
     varying = _varying(problem, formats)
     width = size_classes.width
     classes = tuple([tuple([extent if i in varying else width for i in term]) for term in problem.inputs])
-    return _Outline(classes, entries, several)
+    return _Outline(classes, entries, formats)
 
 
 def _varying(problem: Problem, formats: Sequence[Format | None]) -> set[str]:
@@ -106,22 +119,21 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
     if problem.temporary:
         return None
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
-    rows_are_wide, sums = _has_wide_rows(operands), _sums_rows(outline, operands)
-    parts: list[Any] = [problem, flags]
-    for operand in operands:
+    wide, sums = _reads(outline, operands)
+    parts: list[Any] = [outline, flags]
+    first_of: dict[int, int] = {}
+    for number, operand in enumerate(operands):
         pattern, data, _ = operand
         if pattern is None:
             assert data is not None
             parts.append((data.dtype, data.shape, data.stride()))
             continue
         rows = pattern.shape[pattern.format.order[0]]
-        same = next(n for n, o in enumerate(operands) if o.pattern is pattern)
+        same = first_of.setdefault(id(pattern), number) if outline.several else number
         dtype = None if data is None else data.dtype
-        scattered = _gathers(outline, rows_are_wide, pattern, rows) and pattern.statistics.scattered
-        far = _is_far(outline, operands, operand, sums, rows)
         entries = outline.entries(_stored(pattern), rows)
-        spread = scattered, far, sums and pattern.statistics.uneven, _is_adjacent(pattern, sums)
-        parts.append((pattern.format, pattern.shape, dtype, pattern.index_dtype, entries, same, *spread))
+        spread = _spread_over_rows(outline, pattern, dtype, wide, sums, rows)
+        parts.append((pattern.shape, dtype, pattern.index_dtype, entries, same, spread))
     return tuple(parts)
 
 
@@ -129,7 +141,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
     """The operands as requests describe them."""
     first_of: dict[int, int] = {}
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
-    wide, sums = _has_wide_rows(operands), _sums_rows(outline, operands)
+    wide, sums = _reads(outline, operands)
     infos = []
     for number, (name, operand, classes) in enumerate(zip(problem.names, operands, outline.classes, strict=True)):
         pattern, data, _ = operand
@@ -155,10 +167,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
                 filled,
                 skew,
                 reach,
-                _gathers(outline, wide, pattern, rows) and pattern.statistics.scattered,
-                _is_far(outline, operands, operand, sums, rows),
-                sums and pattern.statistics.uneven,
-                _is_adjacent(pattern, sums),
+                *_spread_over_rows(outline, pattern, None if data is None else data.dtype, wide, sums, rows),
             )
         )
     return tuple(infos)
@@ -169,38 +178,39 @@ def _stored(pattern: Pattern) -> int:
     return pattern.statistics.stored if pattern.format.padded else pattern.size
 
 
-def _has_wide_rows(operands: Sequence[Operand]) -> bool:
-    """Whether rows of a dense operand are read."""
-    return any([o.pattern is None and (shape := o.shape) and shape[-1] >= _WIDE for o in operands])
+def _reads(outline: _Outline, operands: Sequence[Operand]) -> tuple[bool, bool]:
+    """Whether rows of a dense operand are read, and whether rows of the one sparse operand are summed by entries."""
+    wide, sums = False, not outline.several
+    for number in outline.dense:
+        data = operands[number].data
+        assert data is not None
+        shape = data.shape
+        if shape:
+            wide = wide or shape[-1] >= _WIDE
+            sums = sums and (len(shape) < 2 or shape[-1] == 1)
+    return wide, sums
 
 
-def _sums_rows(outline: _Outline, operands: Sequence[Operand]) -> bool:
-    """Whether the rows of one sparse operand are summed, entry by entry."""
-    return not outline.several and all(
-        [o.pattern is not None or len(shape := o.shape) < 2 or shape[-1] == 1 for o in operands]
-    )
+def _spread_over_rows(
+    outline: _Outline, pattern: Pattern, dtype: torch.dtype | None, wide: bool, sums: bool, rows: int
+) -> tuple[bool, bool, bool, bool]:
+    """How the entries of a sparse operand are spread, as far as that decides how they are read.
 
-
-def _is_adjacent(pattern: Pattern, sums: bool) -> bool:
-    """Whether rows that are summed in lanes mostly read neighbouring elements."""
-    kind = pattern.format.kinds[-1]
-    return sums and kind.grouped and not kind.filling and pattern.size >= FEW and pattern.statistics.adjacent
-
-
-def _gathers(outline: _Outline, wide: bool, pattern: Pattern, rows: int) -> bool:
-    """Whether it matters how the entries of a pattern are scattered."""
-    return pattern.size >= FEW and (wide or (outline.several and pattern.size >= _SEVERAL * rows))
-
-
-def _is_far(outline: _Outline, operands: Sequence[Operand], operand: Operand, sums: bool, rows: int) -> bool:
-    """Whether a sparse operand's entries are read from beyond the caches, beside scattered elements of dense ones."""
-    pattern, data, _ = operand
-    if pattern is None or outline.several or pattern.size < (_LONG if sums else _LONG_WIDE) * rows:
-        return False
-    coordinate = pattern.format.kinds[-1].own or pattern.index_dtype
-    each = coordinate.itemsize + (0 if data is None else data.element_size())
-    gathers = any([o.pattern is None for o in operands])
-    return gathers and target.overflows(pattern.size * each) and pattern.statistics.scattered
+    Returns:
+        Whether they are scattered, are read from beyond the caches beside scattered elements of dense operands, are in
+        rows of uneven lengths, and mostly have neighbours in the next rows.
+    """
+    size, kind = pattern.size, pattern.format.kinds[-1]
+    gathers = size >= FEW and (wide or (outline.several and size >= _SEVERAL * rows))
+    scattered = gathers and pattern.statistics.scattered
+    far = False
+    if outline.dense and not outline.several and size >= (_LONG if sums else _LONG_WIDE) * rows:
+        each = (kind.own or pattern.index_dtype).itemsize + (0 if dtype is None else dtype.itemsize)
+        far = target.overflows(size * each) and pattern.statistics.scattered
+    if not sums:
+        return scattered, far, False, False
+    adjacent = kind.grouped and not kind.filling and size >= FEW and pattern.statistics.adjacent
+    return scattered, far, pattern.statistics.uneven, adjacent
 
 
 def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:

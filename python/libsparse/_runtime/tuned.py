@@ -22,7 +22,6 @@ _BOUND = re.compile(r"bound\(\s*(\w+)\s*,\s*(\d+)\s*\)")
 _TAIL = re.compile(r"split\(\s*(\w+)\s*,[^)]*tail\s*=\s*(\d+)\s*\)")
 
 _UNTUNED_KEPT = 4096
-_untuned: set[tuple[Any, ...]] = set()  # signatures, threads and folders of requests without a record
 
 Record = dict[str, Any]
 """What is known for a request: `expression` and `threads`; `class`, the schedule for all patterns of the class (None:
@@ -43,14 +42,14 @@ def schedule(problem: Problem, operands: Sequence[Operand], signature: tuple[Any
     rest of preparing a call for a new pattern.
     """
     asked = signature and (signature, threads.count(), settings.cache_dir())
-    if asked in _untuned:
+    if asked in request.untuned:
         return None
     record = request.tuned().get(name(problem, operands))
     if record is None:
         if asked is not None:
-            if len(_untuned) >= _UNTUNED_KEPT:
-                _untuned.clear()
-            _untuned.add(asked)
+            if len(request.untuned) >= _UNTUNED_KEPT:
+                request.untuned.clear()
+            request.untuned.add(asked)
         return None
     exact = record["patterns"].get(digest(operands)) if record["patterns"] else None
     commands: str | None = record["class"] if exact is None else exact["schedule"]
@@ -134,4 +133,4 @@ def _changed() -> None:
     """Forgets the records, and what was prepared from them."""
     request.records.clear()
     kernel.prepared.clear()
-    _untuned.clear()
+    request.untuned.clear()

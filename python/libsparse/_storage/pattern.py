@@ -51,6 +51,7 @@ class Pattern:
         "_located",
         "_statistics",
         "_unions",
+        "begun",
         "block",
         "calls",
         "crd",
@@ -129,6 +130,7 @@ class Pattern:
         self.expanded: Tensor | None = None
         self.calls: dict[Any, Any] = {}
         self.fast: dict[Any, Any] = {}
+        self.begun: set[Any] = set()
         self.repeated: dict[Any, Any] = {}
         self._kept = derived.Store()
         self._statistics: statistics.Statistics | None = None
