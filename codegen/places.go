@@ -41,7 +41,11 @@ func (e *emitter) listPlaces(s *ir.ListPlaces) {
 	default:
 		fn = e.uses.helper("list_places", ir.Scalar(s.Array.Elem))
 	}
-	e.line("%s = %s(%s, %s, %s%s, %s);", name(s.Count.Name), fn, name(s.Array.Name), name(s.Bits.Name), words, e.index(s.Lo), e.index(s.Hi))
+	count := ""
+	if s.Count != nil {
+		count = name(s.Count.Name) + " = "
+	}
+	e.line("%s%s(%s, %s, %s%s, %s);", count, fn, name(s.Array.Name), name(s.Bits.Name), words, e.index(s.Lo), e.index(s.Hi))
 }
 
 // listPlacesText writes four places for each word that has some, or a multiple of four, whether it has them or not, since the number of places

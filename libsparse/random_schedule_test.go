@@ -79,8 +79,8 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request, extents map[index.Var
 	if g.try(chosen); g.commands == nil {
 		return nil // what autoschedule does with the operands' patterns as they were is not possible with these
 	}
-	other := pick(rng, []string{", row)", ", scatter)", ", bitmap)", ", blocks)", ", list)", ", hash)"})
-	stored := strings.NewReplacer(", row)", other, ", scatter)", other, ", bitmap)", other, ", blocks)", other, ", list)", other, ", hash)", other)
+	other := pick(rng, []string{", row)", ", scatter)", ", bitmap)", ", adaptive)", ", blocks)", ", list)", ", hash)"})
+	stored := strings.NewReplacer(", row)", other, ", scatter)", other, ", bitmap)", other, ", adaptive)", other, ", blocks)", other, ", list)", other, ", hash)", other)
 	g.try(strings.Split(stored.Replace(strings.Join(g.commands, "; ")), "; "))
 	for range rng.IntN(4) {
 		if len(g.commands) > 0 {
@@ -168,7 +168,7 @@ func (g *scheduler) command() string {
 	case 12, 13, 14, 15, 16:
 		part := pick(g.rng, []string{"all", of, index.String(part(g.rng, g.naive.Source.RHS))})
 		g.made++
-		return fmt.Sprintf("precompute(%s, w%d, at=%d%s%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", scatter", ", bitmap", ", blocks", ", list", ", hash"}), g.renames())
+		return fmt.Sprintf("precompute(%s, w%d, at=%d%s%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", scatter", ", bitmap", ", adaptive", ", blocks", ", list", ", hash"}), g.renames())
 	case 17:
 		return fmt.Sprintf("prefetch(%s, %d)", v, 1+g.rng.IntN(20))
 	case 18:

@@ -155,7 +155,7 @@ func buffered(commands []schedule.Command) workspace {
 	for _, c := range commands {
 		switch c := c.(type) {
 		case schedule.Precompute:
-			kind := map[cin.Storage]workspaceKind{cin.List: sortedList, cin.Row: row, cin.Scatter: row, cin.Bitmap: row, cin.Bytemap: row, cin.Blocks: row}[c.Storage]
+			kind := map[cin.Storage]workspaceKind{cin.List: sortedList, cin.Row: row, cin.Scatter: row, cin.Bitmap: row, cin.Bytemap: row, cin.Blocks: row, cin.Adaptive: row}[c.Storage]
 			return workspace{kind: max(kind, scalar), at: c.At}
 		case schedule.Assemble:
 			return workspace{kind: insertion}

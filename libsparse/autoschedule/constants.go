@@ -80,22 +80,14 @@ type Constants struct {
 	// fill the table (measured: both workspaces, over sparse matrices of growing density).
 	Repeats         float64 `json:"repeats"`
 	RepeatsTogether float64 `json:"repeats_together"`
-	// ScatterTerms is how many terms a row gets at least where new entries are found without branches, and ScatterRepeats how many an entry
-	// gets at most (measured: products of 90 real matrices with themselves, where entries are scattered gain 1.2 to 2.2 times, those of
-	// grids and roads with fewer terms lose up to a fourth).
-	ScatterTerms   float64 `json:"scatter_terms"`
-	ScatterRepeats float64 `json:"scatter_repeats"`
+	// ScatterTerms is how many terms a row gets at least where how it knows its entries is worth a choice, and AdaptiveTerms where each row
+	// makes it (measured: products of 51 real matrices with themselves; grids and roads with fewer terms lose up to a fourth).
+	ScatterTerms  float64 `json:"scatter_terms"`
+	AdaptiveTerms float64 `json:"adaptive_terms"`
 	// BitmapWord is how many places there are for each entry of a row at most where a scan of a bit for each puts entries in order: a word, and
-	// BitmapNear as many where operands' entries have neighbours. Else words are marked, and a row has BlocksLeast entries at least and one more for each BlocksStep places (measured: products of 57 real
-	// matrices with themselves, where these gain 1.1 to 1.9 times on a sorted list).
-	BitmapWord  float64 `json:"bitmap_word"`
-	BitmapNear  float64 `json:"bitmap_near"`
-	BlocksLeast float64 `json:"blocks_least"`
-	BlocksStep  float64 `json:"blocks_step"`
-	// BytemapTerms is how many places of a row there are for each of its terms at most where they have bytes in place of bits: setting a byte doesn't
-	// wait for the byte before, as setting a bit waits for another one of the same word, but eight times as much is read in the end (measured: bcsstk16 with itself, 1.8 times as
-	// fast; rgg_n_2_15, with 300 places for each term, loses an eighth).
-	BytemapTerms float64 `json:"bytemap_terms"`
+	// BitmapNear as many where operands' entries have neighbours.
+	BitmapWord float64 `json:"bitmap_word"`
+	BitmapNear float64 `json:"bitmap_near"`
 	// WorthThreads is how many entries there are at least where what threads need costs nothing to speak of: the ends of strips,
 	// or a loop that counts (reasoned: as Grain).
 	WorthThreads float64 `json:"worth_threads"`
@@ -153,8 +145,8 @@ type Constants struct {
 
 // common are the constants that profiles leave out.
 var common = Constants{
-	Copy: 0.5, Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8, ScatterTerms: 8, ScatterRepeats: 8,
-	BitmapWord: 64, BitmapNear: 8, BlocksLeast: 4, BlocksStep: 2048, BytemapTerms: 8,
+	Copy: 0.5, Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8, ScatterTerms: 8, AdaptiveTerms: 32,
+	BitmapWord: 64, BitmapNear: 8,
 	WorthThreads: 1 << 15, EntryGrain: 12000, SumGrain: 20000, StripCount: 64, HoistTrips: 2, StripUses: 64, PackUses: 16, PackRow: 128, PackCaches: 4, ShortRow: 2,
 	FarRow: 256, FarAhead: 16, FarBytes: 1 << 16, AheadTerms: 512, AheadRows: 128,
 	FlightBytes: 64, FlightLong: 12, TurnsLong: 64,

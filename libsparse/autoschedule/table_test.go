@@ -100,7 +100,7 @@ var table = []tableRow{
 	{
 		spec: "ij,jk->ik", formats: [][]string{byColumns, byColumns}, out: "ds:1,0", orders: []string{"k j i"},
 		wants: func(c *tableCase) string {
-			if !c.has("precompute(all, w, at=1, bitmap)") || len(c.Conversions) > 0 && !c.in("A", []string{"ss:1,0", "bs:1,0"}) {
+			if !c.has("precompute(all, w, at=1, adaptive)") || len(c.Conversions) > 0 && !c.in("A", []string{"ss:1,0", "bs:1,0"}) {
 				return "columns of the result are rows of workspace, and nothing is converted"
 			}
 			return ""
@@ -166,7 +166,7 @@ var table = []tableRow{
 }
 
 func gustavson(c *tableCase) string {
-	if !c.has("precompute(all, w, at=1, bitmap)") {
+	if !c.has("precompute(all, w, at=1, adaptive)") {
 		return "the sums of a row are in a row of workspace"
 	}
 	return ""

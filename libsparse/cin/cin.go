@@ -139,6 +139,8 @@ const (
 	Bytemap Storage = "bytemap"
 	// Blocks is a bitmap with a mark for each of its words, for few entries in many words.
 	Blocks Storage = "blocks"
+	// Adaptive is a row that is a bitmap, a scatter or blocks each time that it is filled, by the number of its terms and how far apart they are.
+	Adaptive Storage = "adaptive"
 	// List holds coordinates and values in order of arrival; it is sorted and reduced before it is read.
 	List Storage = "list"
 	// Hash holds each coordinate once, found through a table by its hash; it is sorted before it is read.
@@ -147,7 +149,7 @@ const (
 
 // Placed reports whether a workspace has a place for each element, and records which are in use.
 func (s Storage) Placed() bool {
-	return s == Row || s == Scatter || s == Bitmap || s == Bytemap || s == Blocks
+	return s == Row || s == Scatter || s == Bitmap || s == Bytemap || s == Blocks || s == Adaptive
 }
 
 // Program is a statement with its tensors and the relations between its variables. Source has the storage of the tensors, workspaces too.

@@ -90,5 +90,7 @@ func setBytes(m *machine, s *ListPlaces, set []int64, lo, hi int64) (places []in
 func (m *machine) list(s *ListPlaces, places []int64) {
 	n := int64(len(places))
 	copy(m.span(s.Array, 0, n+PlacesRoom).Int, places)
-	m.vars[s.Count.Name] = intValue(s.Count.T.Elem, n)
+	if s.Count != nil {
+		m.vars[s.Count.Name] = intValue(s.Count.T.Elem, n)
+	}
 }

@@ -324,7 +324,7 @@ type (
 		Place       Expr
 	}
 	// ListPlaces writes the places that are marked, which are from Lo to before Hi, to Array in ascending order, with room for PlacesRoom
-	// more behind them, sets Count to their number, and clears the marks.
+	// more behind them, sets Count, which is nil where nothing reads it, to their number, and clears the marks.
 	ListPlaces struct {
 		Array, Bits, Words *Array
 		Count              *Var

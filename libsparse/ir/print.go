@@ -223,6 +223,10 @@ func (p *printer) placesStmt(s Stmt) {
 	case *MarkPlace:
 		p.line("mark %s in %s", ExprText(s.Place), s.Bits.Name)
 	case *ListPlaces:
-		p.line("list places %s[0:%s] from %s to %s of %s", s.Array.Name, s.Count.Name, ExprText(s.Lo), ExprText(s.Hi), s.Bits.Name)
+		count := ""
+		if s.Count != nil {
+			count = s.Count.Name
+		}
+		p.line("list places %s[0:%s] from %s to %s of %s", s.Array.Name, count, ExprText(s.Lo), ExprText(s.Hi), s.Bits.Name)
 	}
 }

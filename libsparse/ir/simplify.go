@@ -190,7 +190,8 @@ func dropUnused(b *Block, keep map[string]bool) *Block {
 				}
 			})
 		}
-		if _, ok := s.(*Assign); ok {
+		switch s.(type) {
+		case *Assign, *ListPlaces:
 			return
 		}
 		if v := SetBy(s); v != nil { // the statement does more than to set it
@@ -205,6 +206,12 @@ func dropUnused(b *Block, keep map[string]bool) *Block {
 			v = s.Var
 		case *Assign:
 			v = s.Var
+		case *ListPlaces:
+			if s.Count != nil && !read[s.Count.Name] && !keep[s.Count.Name] {
+				list := *s
+				list.Count, dropped = nil, true
+				return &list
+			}
 		}
 		if v == nil || read[v.Name] || keep[v.Name] {
 			return s

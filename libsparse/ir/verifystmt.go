@@ -121,7 +121,9 @@ func (v *verifier) placesStmt(s Stmt) {
 		v.writable(s.Array)
 		v.integers(s.Array)
 		v.bitmap(s.Bits, s.Words)
-		v.variable(s.Count)
+		if s.Count != nil {
+			v.variable(s.Count)
+		}
 		v.index(s.Lo)
 		v.index(s.Hi)
 	}

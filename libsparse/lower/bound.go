@@ -32,15 +32,24 @@ func flat(l *lowerer, s cin.Stmt) bool {
 // boundLoop adds the number of coordinates that f visits at most to the count of what it writes. A coordinate that is visited is stored by
 // every level that all points of the lattice walk, else by one of the levels.
 func (l *lowerer) boundLoop(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
-	count := e.cursor.get(newPattern(l).groups[0].First)
-	if w, ok := e.writers.get(cin.Written(f.Body).Tensor).(terms); ok {
+	var count *ir.Var
+	var measured *usedPlaces
+	switch w := e.writers.get(cin.Written(f.Body).Tensor).(type) {
+	case terms:
 		count = w.count
+	case reach:
+		count, measured = w.count, w.used
+	default:
+		count = e.cursor.get(newPattern(l).groups[0].First)
 	}
 	length := func(n ir.Expr) ir.Expr { return n }
 	if _, part := e.span.lookup(f.Var); part { // the last parts may begin behind the end
 		length = func(n ir.Expr) ir.Expr { return ir.Max(ir.Const(0), n) }
 	}
 	if lat.Full() {
+		if measured != nil {
+			measured.all = true
+		}
 		return []ir.Stmt{ir.Increase(count, length(l.window(f.Var, e).count))}
 	}
 	var out []ir.Stmt
@@ -49,6 +58,9 @@ func (l *lowerer) boundLoop(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt
 		before, r := l.narrowed(it, f.Var, e)
 		n := length(ir.Sub(r.Hi, r.Lo))
 		out, all = append(out, before...), append(all, n)
+		if measured != nil {
+			out = append(out, l.reaches(measured, f, it, r, e)...)
+		}
 		if !slices.ContainsFunc(lat.Points, func(p lattice.Point) bool { return !p.Has(it.Key) }) {
 			shared = append(shared, n)
 		}

@@ -50,14 +50,17 @@ type kind struct {
 var workspaces = map[cin.Storage]kind{
 	cin.Tile:    {new: newTile, dense: true},
 	cin.Array:   {new: newArray, dense: true, sized: func(int) bool { return true }},
-	cin.Row:     {new: newRow, sized: func(order int) bool { return order > 1 }},
-	cin.Scatter: {new: newRow, sized: func(order int) bool { return order > 1 }},
-	cin.Bitmap:  {new: newRow, sized: func(order int) bool { return order > 1 }},
-	cin.Bytemap: {new: newRow, sized: func(order int) bool { return order > 1 }},
-	cin.Blocks:  {new: newRow, sized: func(order int) bool { return order > 1 }},
+	cin.Row:      {new: newRow, sized: severalModes},
+	cin.Scatter:  {new: newRow, sized: severalModes},
+	cin.Bitmap:   {new: newRow, sized: severalModes},
+	cin.Bytemap:  {new: newRow, sized: severalModes},
+	cin.Blocks:   {new: newRow, sized: severalModes},
+	cin.Adaptive: {new: newRow, sized: severalModes},
 	cin.List:    {new: newList},
 	cin.Hash:    {new: newHash},
 }
+
+func severalModes(order int) bool { return order > 1 }
 
 // where fills a workspace and reads it. The statements following run with the consumer: only if something was written, where that is known.
 // Uses of a workspace in one region share its arrays.

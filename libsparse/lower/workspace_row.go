@@ -73,6 +73,14 @@ func (w *marked) marks(l *lowerer, e env, room ir.Expr, ordered bool) {
 	}
 }
 
+// scattered is the accumulator with one kind of marks, where they would be chosen for each use.
+func (w marked) scattered() marked {
+	if w.kind == cin.Adaptive {
+		w.kind = cin.Scatter
+	}
+	return w
+}
+
 // mapped reports whether the list is made of the marks when all terms are there.
 func (w marked) mapped() bool {
 	return w.kind == cin.Bitmap || w.kind == cin.Bytemap || w.kind == cin.Blocks
@@ -102,13 +110,23 @@ func (u *usedPlaces) bounds(extent ir.Expr) (declared []ir.Stmt, lo, hi ir.Expr)
 func (l *lowerer) covers(f *cin.Forall, it lattice.Iterator, r format.Range, e env) (t *index.Tensor, stmts []ir.Stmt) {
 	out := cin.Written(f.Body)
 	w, ok := e.writers.get(out.Tensor).(row)
-	if !ok || w.used == nil || out.Vars[0] != f.Var || !gapless(it) || !it.Props().Ordered || l.valid(it, r.Lo, e) != nil {
+	if !ok || w.used == nil || out.Vars[0] != f.Var || !l.ascends(it, r, e) {
 		return nil, nil
 	}
+	return out.Tensor, l.extends(w.used, it, r, e)
+}
+
+// ascends reports whether a segment's coordinates do, one at each of its positions.
+func (l *lowerer) ascends(it lattice.Iterator, r format.Range, e env) bool {
+	return gapless(it) && it.Props().Ordered && l.valid(it, r.Lo, e) == nil
+}
+
+// extends extends a range by such a segment.
+func (l *lowerer) extends(used *usedPlaces, it lattice.Iterator, r format.Range, e env) []ir.Stmt {
 	at := func(p ir.Expr) ir.Expr { return ir.Convert(l.coordinate(it, p, e), dtype.I64) }
-	return out.Tensor, []ir.Stmt{ir.When(ir.Is(r.Lo, ir.Lt, r.Hi),
-		ir.Set(w.used.least, ir.Min(w.used.least, at(r.Lo))),
-		ir.Set(w.used.end, ir.Max(w.used.end, ir.Next(at(ir.Sub(r.Hi, ir.Const(1)))))))}
+	return []ir.Stmt{ir.When(ir.Is(r.Lo, ir.Lt, r.Hi),
+		ir.Set(used.least, ir.Min(used.least, at(r.Lo))),
+		ir.Set(used.end, ir.Max(used.end, ir.Next(at(ir.Sub(r.Hi, ir.Const(1)))))))}
 }
 
 // filling is the statement that fills a workspace.
@@ -123,9 +141,13 @@ func (l *lowerer) filling(t *index.Tensor) *cin.Where {
 
 func newRow(l *lowerer, t *index.Tensor, e env) workspace {
 	if l.format(t).Order() > 1 {
-		return grid{newMarked(l, t, "_list", dtype.I64, e)}
+		return grid{newMarked(l, t, "_list", dtype.I64, e).scattered()}
 	}
-	return row{newMarked(l, t, "_crd", l.indexType(t), e)}
+	made := newMarked(l, t, "_crd", l.indexType(t), e)
+	if made.kind == cin.Adaptive && e.phase != counting && measurable(l.filling(t).Producer) {
+		return newAdaptive(l, made, e)
+	}
+	return row{made.scattered()}
 }
 
 // writeAt reduces a value into a place.
@@ -154,7 +176,7 @@ func (w marked) enter(place ir.Expr) []ir.Stmt {
 
 // clear is how one place is left as it was before its use.
 func (w marked) clear(place ir.Expr, e env) (out []ir.Stmt) {
-	if e.phase != revaluing && !w.mapped() {
+	if e.phase != revaluing && !w.mapped() && w.kind != cin.Adaptive {
 		out = append(out, ir.Put(w.mark, place, zero(dtype.U8)))
 	}
 	if e.phase != counting {
@@ -197,6 +219,18 @@ func (w row) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 }
 
 func (w row) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.Stmt) {
+	v, done = w.view(l, s, e)
+	if e.phase == revaluing {
+		return v, l.produce(s, w, e), done
+	}
+	if w.mapped() {
+		w.used = &usedPlaces{least: l.Index(w.tensor.Name + "_least"), end: l.Index(w.tensor.Name + "_end")}
+	}
+	return v, w.produce(l, s, w, e, e.phase == computing || !l.onlyCounted(s)), done
+}
+
+// view is the row as the consumer of s reads it, and how it is cleared where not each element is after its only use.
+func (w row) view(l *lowerer, s *cin.Where, e env) (v *view, done []ir.Stmt) {
 	place := func(a *index.Access, e env) ir.Expr { return e.coord.get(a.Vars[0]) }
 	v = &view{element: func(_ *lowerer, a *index.Access, e env) ir.Expr { return ir.At(w.vals, place(a, e)) }}
 	if e.phase != counting && l.isCopied(s) {
@@ -204,17 +238,13 @@ func (w row) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.S
 	}
 	if e.phase == revaluing {
 		v.crd, v.entries = l.knownRow(e)
-		return v, l.produce(s, w, e), nil
+		return v, nil
 	}
 	v.crd, v.entries = []*ir.Array{w.list}, listed(w.count)
-	if w.mapped() {
-		w.used = &usedPlaces{least: l.Index(w.tensor.Name + "_least"), end: l.Index(w.tensor.Name + "_end")}
-	}
-	before = w.produce(l, s, w, e, e.phase == computing || !l.onlyCounted(s))
 	if v.leave == nil {
 		done = w.clearAll(l, e)
 	}
-	return v, before, done
+	return v, done
 }
 
 // isCopied reports whether the consumer of s visits the elements of the workspace one by one, and does no more at each than to assign to

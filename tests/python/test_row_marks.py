@@ -1,4 +1,4 @@
-"""Products of sparse matrices whose rows mark their entries in a bitmap, by words of one, by bytes, or list them."""
+"""Products of sparse matrices whose rows mark their entries in a bitmap, or choose one, words of one, bytes or a list."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import libsparse as ls
 KINDS = {
     # rows, columns, entries a row, how far from the diagonal they are, and the workspace
     "banded": (3000, 3000, 3, 8, "bitmap"),
-    "close": (3000, 3000, 24, None, "bitmap"),
-    "full": (3000, 3000, 40, 60, "bytemap"),
-    "few": (3000, 3000, 3, None, "blocks"),
-    "wide": (20000, 20000, 9, None, "blocks"),
-    "short": (20000, 20000, 3, None, "scatter"),
+    "close": (3000, 3000, 24, None, "adaptive"),  # bits of all places
+    "full": (3000, 3000, 40, 60, "adaptive"),  # bytes
+    "few": (3000, 3000, 3, None, "adaptive"),  # a list
+    "wide": (20000, 20000, 9, None, "adaptive"),  # words of bits that are marked
+    "short": (20000, 20000, 3, None, "adaptive"),
 }
 
 

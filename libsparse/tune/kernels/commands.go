@@ -229,7 +229,7 @@ func (d *draft) affords(storage cin.Storage, depth int) bool {
 	switch storage {
 	case cin.List, cin.Hash:
 		return true
-	case cin.Row, cin.Scatter:
+	case cin.Row, cin.Scatter, cin.Adaptive:
 		return places <= mostPlaces // only what was written is cleared
 	case cin.Bitmap, cin.Blocks:
 		touched /= 64

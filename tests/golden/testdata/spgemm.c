@@ -3,10 +3,10 @@
  * B: "ds" of f32
  * out: "ds" of f32
  * reorder(i, j, k)
- * precompute(all, w, at=1, bitmap)
+ * precompute(all, w, at=1, adaptive)
  * parallelize(i, threads)
  * assemble(bounded)
- * workspace w: a dense row over k with a bit for each entry, which puts them in order, since the sum over [j] scatters into it and entries are close
+ * workspace w: a dense row over k with a list, a bitmap or a bytemap of its entries, as each row has few or many terms, near each other or not, since the sum over [j] scatters into it
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  * rows of out are written in one pass, to room for as many entries as they may have, and moved together
  */
@@ -16,11 +16,14 @@ typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
 typedef __UINT64_TYPE__ uint64_t;
+typedef __UINT8_TYPE__ uint8_t;
 void *aligned_alloc(__SIZE_TYPE__, __SIZE_TYPE__);
 void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
 void *malloc(__SIZE_TYPE__);
 void *memset(void *, int, __SIZE_TYPE__);
 void free(void *);
+
+typedef int32_t i32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 
 static void *allocate(int64_t count, size_t size)
 {
@@ -44,6 +47,68 @@ static int64_t list_places_i32(int32_t *a, int64_t *bits, int64_t lo, int64_t hi
         }
         int32_t *const end = a + __builtin_popcountll(found);
         bits[v] = 0;
+        do {
+            for (int64_t k = 0; k < 4; k++) {
+                a[k] = (int32_t)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                found &= found - 1;
+            }
+            a += 4;
+        } while (a < end);
+        a = end;
+    }
+    return a - begin;
+}
+
+/* The same of a bitmap whose words are marked. */
+static int64_t list_places_where_marked_i32(int32_t *a, int64_t *bits, uint8_t *words, int64_t lo, int64_t hi)
+{
+    int32_t *const begin = a;
+    if (hi - lo < 1024) {
+        for (int64_t v = lo >> 6; v * 64 < hi; v++) {
+            words[v] = 0;
+        }
+        return list_places_i32(a, bits, lo, hi);
+    }
+    for (int64_t w = lo >> 12 << 6; w * 64 < hi; w += 64) {
+        uint64_t *const marks = (uint64_t *)(words + w);
+        uint64_t marked = 0;
+        for (int64_t k = 0; k < 8; k++) {
+            marked |= marks[k] * 0x0102040810204080 >> 56 << 8 * k;
+            marks[k] = 0;
+        }
+        for (; marked; marked &= marked - 1) {
+            const int64_t v = w + __builtin_ctzll(marked);
+            uint64_t found = (uint64_t)bits[v];
+            int32_t *const end = a + __builtin_popcountll(found);
+            bits[v] = 0;
+            do {
+                for (int64_t k = 0; k < 2; k++) {
+                    a[k] = (int32_t)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                    found &= found - 1;
+                }
+                a += 2;
+            } while (a < end);
+            a = end;
+        }
+    }
+    return a - begin;
+}
+
+/* Writes the places whose bytes are 1, all of them from lo to before hi, to a in order, with room for 8 more behind them, clears them, and returns their number. */
+static int64_t list_set_places_i32(int32_t *a, uint8_t *set, int64_t lo, int64_t hi)
+{
+    int32_t *const begin = a;
+    for (int64_t v = lo >> 6; v * 64 < hi; v++) {
+        uint64_t bytes, found = 0;
+        for (int64_t k = 0; k < 8; k++) {
+            __builtin_memcpy(&bytes, &set[v * 64 + k * 8], 8);
+            found |= bytes * 0x0102040810204080 >> 56 << 8 * k;
+        }
+        if (!found) {
+            continue;
+        }
+        int32_t *const end = a + __builtin_popcountll(found);
+        __builtin_memset(&set[v * 64], 0, 64);
         do {
             for (int64_t k = 0; k < 4; k++) {
                 a[k] = (int32_t)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
@@ -88,6 +153,65 @@ static void prefix_sum_i64(int64_t *restrict a, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
         a[i] += a[i - 1];
+    }
+}
+
+/* Sorts a[0:n]: different places below extent, with room for 8 more behind them. The bitmap is zero before and after. */
+static void sort_places_i32x8(int32_t *a, int64_t n, int64_t *bits, uint8_t *words, int64_t extent)
+{
+    if (n > 64 && n * 4096 > extent) {
+        for (int64_t i = 0; i < n; i++) {
+            bits[a[i] >> 6] |= (int64_t)((uint64_t)1 << (a[i] & 63));
+            words[a[i] >> 6] = 1;
+        }
+        list_places_where_marked_i32(a, bits, words, 0, extent);
+        return;
+    }
+    if (n > 64) {
+        int32_t least = a[0], most = a[0];
+        int64_t below = 0;
+        for (int64_t i = 1; i < n; i++) {
+            least = a[i] < least ? a[i] : least;
+            most = a[i] > most ? a[i] : most;
+        }
+        const int32_t middle = least + (most - least) / 2;
+        for (int64_t i = 0; i < n; i++) {
+            const int32_t x = a[i];
+            a[i] = a[below];
+            a[below] = x;
+            below += x <= middle;
+        }
+        sort_places_i32x8(a, below, bits, words, extent);
+        sort_places_i32x8(a + below, n - below, bits, words, extent);
+        return;
+    }
+    if (n <= 8) {
+        for (int64_t i = 1; i < n; i++) {
+            const int32_t x = a[i];
+            int64_t j = i;
+            for (; j > 0 && a[j - 1] > x; j--) {
+                a[j] = a[j - 1];
+            }
+            a[j] = x;
+        }
+        return;
+    }
+    int32_t places[64 + 2 * 8], ranks[2 * 8];
+    for (int64_t i = 0; i < n; i += 8) {
+        *(i32x8 *)&places[i] = *(const i32x8 *)&a[i];
+    }
+    for (int64_t i = 0; i < n; i += 2 * 8) {
+        const i32x8 x = *(const i32x8 *)&places[i], y = *(const i32x8 *)&places[i + 8];
+        i32x8 before_x = {0}, before_y = {0};
+        for (int64_t j = 0; j < n; j++) {
+            before_x -= places[j] - (i32x8){0} < x;
+            before_y -= places[j] - (i32x8){0} < y;
+        }
+        *(i32x8 *)&ranks[0] = before_x;
+        *(i32x8 *)&ranks[8] = before_y;
+        for (int64_t k = 0; k < 2 * 8 && i + k < n; k++) {
+            a[ranks[k]] = places[i + k];
+        }
     }
 }
 
@@ -189,10 +313,16 @@ int32_t kernel_assemble(int64_t *slots)
             int64_t w_count = 0;
             int32_t *restrict w_crd = allocate(n_k + 8, sizeof *w_crd);
             failed |= !w_crd;
+            uint8_t *restrict w_mark = allocate_zero(n_k, sizeof *w_mark);
+            failed |= !w_mark;
             int64_t *restrict w_bits = allocate_zero((n_k + 255) / 256 * 4, sizeof *w_bits);
             failed |= !w_bits;
+            uint8_t *restrict w_words = allocate_zero((n_k + 4095) / 4096 * 64, sizeof *w_words);
+            failed |= !w_words;
             float *restrict w_vals = allocate_zero(n_k, sizeof *w_vals);
             failed |= !w_vals;
+            uint8_t *restrict w_set = allocate_zero((n_k + 63) / 64 * 64, sizeof *w_set);
+            failed |= !w_set;
             int64_t block_turn = 0;
             for (int64_t block; (block = next_part(begun, 0, &block_turn, blocks)) < blocks;) {
                 if (failed) {
@@ -224,33 +354,84 @@ int32_t kernel_assemble(int64_t *slots)
                     const int64_t begin = out_p2;
                     int64_t w_least = n_k;
                     int64_t w_end = 0;
+                    int64_t w_terms = 0;
                     for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
                         const int64_t j = A_crd2[A_p2];
                         if (B_pos2[j] < B_pos2[j + 1]) {
                             w_least = min_i64(w_least, (int64_t)B_crd2[B_pos2[j]]);
                             w_end = max_i64(w_end, (int64_t)B_crd2[(int64_t)B_pos2[j + 1] - 1] + 1);
                         }
-                        for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
-                            const int64_t k = B_crd2[B_p2];
-                            w_bits[k >> 6] |= (int64_t)((uint64_t)1 << (k & 63));
-                            w_vals[k] += A_vals[A_p2] * B_vals[B_p2];
+                        w_terms += (int64_t)B_pos2[j + 1] - B_pos2[j];
+                    }
+                    if (w_end - w_least <= w_terms * 32) {
+                        if (w_end - w_least <= w_terms * 4 && w_terms >= 512) {
+                            for (int64_t A_p2_2 = A_pos2[i]; A_p2_2 < A_pos2[i + 1]; A_p2_2++) {
+                                const int64_t j_2 = A_crd2[A_p2_2];
+                                for (int64_t B_p2 = B_pos2[j_2]; B_p2 < B_pos2[j_2 + 1]; B_p2++) {
+                                    const int64_t k = B_crd2[B_p2];
+                                    w_set[k] = 1;
+                                    w_vals[k] += A_vals[A_p2_2] * B_vals[B_p2];
+                                }
+                            }
+                            w_count = list_set_places_i32(w_crd, w_set, w_least, w_end);
+                        } else {
+                            for (int64_t A_p2_3 = A_pos2[i]; A_p2_3 < A_pos2[i + 1]; A_p2_3++) {
+                                const int64_t j_3 = A_crd2[A_p2_3];
+                                for (int64_t B_p2_2 = B_pos2[j_3]; B_p2_2 < B_pos2[j_3 + 1]; B_p2_2++) {
+                                    const int64_t k_2 = B_crd2[B_p2_2];
+                                    w_bits[k_2 >> 6] |= (int64_t)((uint64_t)1 << (k_2 & 63));
+                                    w_vals[k_2] += A_vals[A_p2_3] * B_vals[B_p2_2];
+                                }
+                            }
+                            w_count = list_places_i32(w_crd, w_bits, w_least, w_end);
+                        }
+                    } else {
+                        if (w_terms <= 48) {
+                            w_count = 0;
+                            for (int64_t A_p2_4 = A_pos2[i]; A_p2_4 < A_pos2[i + 1]; A_p2_4++) {
+                                const int64_t j_4 = A_crd2[A_p2_4];
+                                for (int64_t B_p2_3 = B_pos2[j_4]; B_p2_3 < B_pos2[j_4 + 1]; B_p2_3++) {
+                                    const int64_t k_3 = B_crd2[B_p2_3];
+                                    w_crd[w_count] = (int32_t)k_3;
+                                    w_count += w_mark[k_3] == 0;
+                                    w_mark[k_3] = 1;
+                                    w_vals[k_3] += A_vals[A_p2_4] * B_vals[B_p2_3];
+                                }
+                            }
+                            sort_places_i32x8(w_crd, w_count, w_bits, w_words, n_k);
+                            for (int64_t q = 0; q < w_count; q++) {
+                                w_mark[w_crd[q]] = 0;
+                            }
+                        } else {
+                            for (int64_t A_p2_5 = A_pos2[i]; A_p2_5 < A_pos2[i + 1]; A_p2_5++) {
+                                const int64_t j_5 = A_crd2[A_p2_5];
+                                for (int64_t B_p2_4 = B_pos2[j_5]; B_p2_4 < B_pos2[j_5 + 1]; B_p2_4++) {
+                                    const int64_t k_4 = B_crd2[B_p2_4];
+                                    w_bits[k_4 >> 6] |= (int64_t)((uint64_t)1 << (k_4 & 63));
+                                    w_words[k_4 >> 6] = 1;
+                                    w_vals[k_4] += A_vals[A_p2_5] * B_vals[B_p2_4];
+                                }
+                            }
+                            w_count = list_places_where_marked_i32(w_crd, w_bits, w_words, w_least, w_end);
                         }
                     }
-                    w_count = list_places_i32(w_crd, w_bits, w_least, w_end);
                     for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
-                        const int64_t k_2 = w_crd[w_p1];
-                        out_room_vals2[out_p2] = w_vals[k_2];
-                        out_room_crd2[out_p2] = (int32_t)k_2;
+                        const int64_t k_5 = w_crd[w_p1];
+                        out_room_vals2[out_p2] = w_vals[k_5];
+                        out_room_crd2[out_p2] = (int32_t)k_5;
                         out_p2++;
-                        w_vals[k_2] = 0.0f;
+                        w_vals[k_5] = 0.0f;
                     }
                     out_pos2[i + 1] = (int32_t)(out_p2 - begin);
                 }
                 out_filled2[block + 1] = out_p2 - out_starts2[block];
             }
             free(w_crd);
+            free(w_mark);
             free(w_bits);
+            free(w_words);
             free(w_vals);
+            free(w_set);
         }
     }
     if (failed) {
