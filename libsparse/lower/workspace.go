@@ -48,16 +48,16 @@ type kind struct {
 
 // workspaces lists the kinds.
 var workspaces = map[cin.Storage]kind{
-	cin.Tile:    {new: newTile, dense: true},
-	cin.Array:   {new: newArray, dense: true, sized: func(int) bool { return true }},
+	cin.Tile:     {new: newTile, dense: true},
+	cin.Array:    {new: newArray, dense: true, sized: func(int) bool { return true }},
 	cin.Row:      {new: newRow, sized: severalModes},
 	cin.Scatter:  {new: newRow, sized: severalModes},
 	cin.Bitmap:   {new: newRow, sized: severalModes},
 	cin.Bytemap:  {new: newRow, sized: severalModes},
 	cin.Blocks:   {new: newRow, sized: severalModes},
 	cin.Adaptive: {new: newRow, sized: severalModes},
-	cin.List:    {new: newList},
-	cin.Hash:    {new: newHash},
+	cin.List:     {new: newList},
+	cin.Hash:     {new: newHash},
 }
 
 func severalModes(order int) bool { return order > 1 }

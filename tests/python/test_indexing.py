@@ -69,10 +69,12 @@ def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> Any:
     return items[0] if len(items) == 1 and draw(st.booleans()) else tuple(items)
 
 
-def as_torch_takes_it(key: Any) -> Any:
+def as_torch_takes_it(key: Any, whole: bool = True) -> Any:
     if isinstance(key, tuple):
-        return tuple(map(as_torch_takes_it, key))
-    if isinstance(key, list):  # which torch takes for a tuple where lists are in it, with a warning
+        return tuple(as_torch_takes_it(item, whole=False) for item in key)
+    if isinstance(key, list) and whole and any(isinstance(item, list) for item in key):
+        return tuple(torch.tensor(item, dtype=torch.int64) for item in key)  # torch does, too, with a warning
+    if isinstance(key, list):
         return torch.tensor(key, dtype=torch.int64)
     if isinstance(key, np.ndarray):  # torch miscounts the dimensions of NumPy's masks after "..."
         return torch.from_numpy(key)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-
 from libsparse._compiler import settings
 from libsparse._storage import derived
 from libsparse._storage.format import Format
@@ -13,6 +11,7 @@ from libsparse._storage.pattern import Pattern
 from libsparse._storage.statistics import places
 
 from .call import Call
+from .direct import FLOATS
 from .problem import Operand, Problem, stored_values
 
 _HEIGHT = 8  # rows of a slice, which are computed in lanes
@@ -22,7 +21,6 @@ _FILLED = 2.5  # places per entry that blocks may have: emptier ones of 16 rows 
 _LEAST = 4096  # entries below which a product takes hardly longer than it takes to call
 _LONG = 128  # entries of a row on average, from which on lanes are filled along rows
 _WIDE = 256  # bytes of rows of a dense operand from which on blocks sum in the same order as CSR
-_FLOATS = frozenset({torch.float32, torch.float64})
 
 
 def of(call: Call, problem: Problem, operands: Sequence[Operand], number: int) -> list[Format]:
@@ -80,7 +78,7 @@ def multiplies(problem: Problem, operands: Sequence[Operand], number: int) -> bo
         and (problem.reduce, problem.combine, problem.output_format) == ("sum", "mul", None)
         and format.levels == ("d", "s")
         and all([other.pattern is None for other in others])
-        and {operand.dtype for operand in operands} <= _FLOATS
+        and all([operand.dtype in FLOATS for operand in operands])
         and not {*indices} <= {*problem.output}
     )
 

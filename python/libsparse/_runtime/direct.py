@@ -38,7 +38,8 @@ try:
 except ImportError:  # the package was built without a C compiler
     native = None
 
-_FLOATS = (torch.float32, torch.float64)  # whose NaN are found in C
+FLOATS = (torch.float32, torch.float64)
+"""The dtypes whose NaN are found in C."""
 _Function = type(ctypes.CFUNCTYPE(None)()).__mro__[1]  # of all functions of libraries
 
 Outline: TypeAlias = "tuple[Sequence[int], Sequence[int], torch.dtype]"
@@ -104,7 +105,7 @@ class Way:
             counted: The tally of the calls.
         """
         shape, strides, dtype = self._result if size is None else ((size,), (1,), self._result[2])
-        if self._in_c is None:
+        if self._in_c is None or native is None:
             return _closure(self._compute, self.fixed, arrays, self._places, (shape, strides, dtype), counted)
         address, fixed, code = self._in_c
         if len(self._everywhere) != len(arrays) + len(self._places):
@@ -113,9 +114,8 @@ class Way:
         if math.prod(shape) * dtype.itemsize >= blocks.LARGE:
             large = partial(blocks.empty, shape, strides, dtype)
         stored = tuple([array for _, array in arrays])
-        run: Direct = native.Direct(  # type: ignore[union-attr]  # where it is None, so is what it needs
-            address, fixed, stored, self._everywhere, (*shape, *strides, code), counted, large
-        )
+        like = *shape, *strides, code
+        run: Direct = native.Direct(address, fixed, stored, self._everywhere, like, counted, large)
         return run
 
 
@@ -143,7 +143,7 @@ def held(
     """
     if padded is not None and not (padded.is_floating_point or padded.is_complex):
         padded = None  # there are no infinities
-    found = padded is None or padded in _FLOATS
+    found = padded is None or padded in FLOATS
     if native is not None and found and isinstance(run, native.Direct) and isinstance(plain, native.Direct):
         size = 0 if padded is None else padded.itemsize
         how = kept.function, threads.team()

@@ -81,8 +81,8 @@ class Schedule:
             part: The text of a subexpression, or factors by name, such as "A1*A2".
             workspace: The name of the workspace.
             at: How many loops stand around it.
-            storage: "tile" (registers), "array", "row", "scatter", "bitmap", "bytemap", "blocks", "list" or "hash";
-                None: of the first two, by size.
+            storage: "tile" (registers), "array", "row", "scatter", "bitmap", "bytemap", "blocks", "adaptive",
+                "list" or "hash"; None: of the first two, by size.
             rename: New names for loops that compute the workspace, such as `{"i": "iw"}`: later commands then tell them
                 from the loops that read it. The workspace is over these indices, also where they are summed over.
         """
