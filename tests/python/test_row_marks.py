@@ -1,4 +1,4 @@
-"""Products of sparse matrices whose rows mark their entries in a bitmap, or choose one, words of one, bytes or a list."""
+"""Products of sparse matrices whose rows mark their entries in a bitmap, its words, or bytes, or list them."""
 
 from __future__ import annotations
 
