@@ -21,7 +21,7 @@ from libsparse._storage.pattern import Pattern
 
 from . import blocks, discovery, layout, tally
 from .arrays import Moved, carrying, is_relaid, level_array, moved, pattern_arrays, read_order, strides
-from .direct import Direct, Way, held, in_order, second_in_order
+from .direct import Direct, Way, held, in_order, second_in_order, way_among
 from .problem import Operand, Problem, stored, stored_values
 from .status import check
 
@@ -248,10 +248,8 @@ class Call:
         plain = None if self.plain is None or len(self._carried) > 1 else self.plain.direct_on(operands)
         if plain is None and self.plain is not None:
             return None
-        if not self._ways or self._ways[0].fixed is not self._fixed:
-            outline = self.shape, self._strides, self.dtype
-            self._ways[:] = [Way(self.kernel, self._fixed, outline, self.orders, operands)]
-        way = self._ways[0]
+        outline = self.shape, self._strides, self.dtype
+        way = way_among(self._ways, self.kernel, self._fixed, outline, self.orders, operands, keep=self._known is None)
         known = operands[self.kernel.pattern_of].pattern if self.kernel.pattern_of >= 0 else self.result_pattern
         arrays = pattern_arrays(self._slots, operands, conversions)
         if self._known is not None:

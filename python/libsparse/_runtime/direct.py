@@ -108,15 +108,39 @@ class Way:
         if self._in_c is None or native is None:
             return _closure(self._compute, self.fixed, arrays, self._places, (shape, strides, dtype), counted)
         address, fixed, code = self._in_c
-        if len(self._everywhere) != len(arrays) + len(self._places):
-            self._everywhere = (*[place for place, _ in arrays], *self._places)
+        everywhere = self._everywhere
+        if len(everywhere) != len(arrays) + len(self._places):
+            everywhere = self._everywhere = (*[place for place, _ in arrays], *self._places)
         large = None
         if math.prod(shape) * dtype.itemsize >= blocks.LARGE:
             large = partial(blocks.empty, shape, strides, dtype)
         stored = tuple([array for _, array in arrays])
         like = *shape, *strides, code
-        run: Direct = native.Direct(address, fixed, stored, self._everywhere, like, counted, large)
+        run: Direct = native.Direct(address, fixed, stored, everywhere, like, counted, large)
         return run
+
+
+def way_among(
+    ways: list[Way],
+    kernel: Kernel,
+    fixed: array[int],
+    result: Outline,
+    read: Sequence[tuple[int, ...] | None],
+    operands: Sequence[Operand],
+    *,
+    keep: bool,
+) -> Way:
+    """The one of `ways`, which patterns share, that has these slots, or a new one, as `Way` makes it.
+
+    Slots are a pattern's own where the counts of a sparse result are among them: `keep` is for others. Other threads
+    may replace what is in `ways` at any time.
+    """
+    way = ways[0] if ways else None
+    if way is None or way.fixed is not fixed:
+        way = Way(kernel, fixed, result, read, operands)
+        if keep:
+            ways[:] = [way]
+    return way
 
 
 @functools.cache
