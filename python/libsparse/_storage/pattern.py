@@ -135,8 +135,7 @@ class Pattern:
         self._kept = derived.Store()
         self._statistics: statistics.Statistics | None = None
         self.transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
-        # Few patterns meet others, and each of these takes long to make.
-        self._unions: weakref.WeakKeyDictionary[Pattern, Pattern] | None = None
+        self._unions: weakref.WeakKeyDictionary[Pattern, Pattern] | None = None  # takes long to make
         self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor]] | None = None
 
     @property
