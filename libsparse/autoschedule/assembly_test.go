@@ -53,6 +53,8 @@ func TestMarks(t *testing.T) {
 		{1 << 16, 3 << 16, true, "adaptive"},
 		{1 << 16, 3 << 16, false, "adaptive"},
 		{1 << 12, 2 << 12, true, "row"},
+		{1 << 12, 192 << 12, false, "adaptive"},
+		{1 << 10, 200 << 10, true, "adaptive"},
 	} {
 		a := request(t, "ij,jk->ik", []string{"ds", "ds"}, "ds", c.extent)
 		a = bindtest.Change(a, a.Tensors()[:2], func(_ string, s *bind.Storage) { s.NNZ, s.Scattered = c.nnz, c.scattered })

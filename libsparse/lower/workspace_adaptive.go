@@ -18,8 +18,8 @@ type adaptive struct {
 	set *ir.Array
 }
 
-// Limits between the kinds of marks (measured: products of 51 square matrices with themselves, one thread, AMD Zen 4: 1.055 times as long
-// as the best kind for each matrix, geometric mean, and 1.2 at most but for one that takes twice as long; a single kind takes 1.18 at the least).
+// Limits between the kinds of marks (measured: products of 51 square matrices with themselves, one thread, AMD Zen 4: 1.06 times as long
+// as the best kind for each matrix, geometric mean, and 1.23 at most but for one of 1.39; a single kind takes 1.17 at the least).
 const (
 	// adaptivePlaces is how many places there are for each term at most where the bits of all of them are read.
 	adaptivePlaces = 32

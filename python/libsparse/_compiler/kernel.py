@@ -221,6 +221,7 @@ def forget() -> None:
     _kernels.clear()
     prepared.clear()
     request.records.clear()
+    request.untuned.clear()
 
 
 def has_any() -> bool:

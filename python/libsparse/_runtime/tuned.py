@@ -41,15 +41,12 @@ def schedule(problem: Problem, operands: Sequence[Operand], signature: tuple[Any
     What is found to have no record is remembered by its `signature`, since a name takes longer to find out than the
     rest of preparing a call for a new pattern.
     """
-    asked = signature and (signature, threads.count(), settings.cache_dir())
-    if asked in request.untuned:
-        return None
     record = request.tuned().get(name(problem, operands))
     if record is None:
-        if asked is not None:
+        if signature is not None:
             if len(request.untuned) >= _UNTUNED_KEPT:
                 request.untuned.clear()
-            request.untuned.add(asked)
+            request.untuned.add((signature, threads.count(), settings.cache_dir()))
         return None
     exact = record["patterns"].get(digest(operands)) if record["patterns"] else None
     commands: str | None = record["class"] if exact is None else exact["schedule"]
