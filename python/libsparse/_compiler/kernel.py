@@ -220,8 +220,7 @@ def forget() -> None:
     """Drops every kernel that this process knows; those in use stay alive."""
     _kernels.clear()
     prepared.clear()
-    request.records.clear()
-    request.untuned.clear()
+    request.forget()
 
 
 def has_any() -> bool:

@@ -133,6 +133,12 @@ def tuned() -> dict[str, Any]:
     return found
 
 
+def forget() -> None:
+    """Forgets the records, and what has none; they are read anew when they are asked for."""
+    records.clear()
+    untuned.clear()
+
+
 def _record(file: Path) -> dict[str, Any] | None:
     """A record as `tune` writes it; None where the file is anything else."""
     try:

@@ -128,6 +128,5 @@ def remove(beginning: str) -> int:
 
 def _changed() -> None:
     """Forgets the records, and what was prepared from them."""
-    request.records.clear()
+    request.forget()
     kernel.prepared.clear()
-    request.untuned.clear()
