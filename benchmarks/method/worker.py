@@ -198,8 +198,6 @@ class _Server:
         return prepared.result, prepared.prepare, prepared.first
 
     def turn(self, count: int) -> float:
-        if count > 1:
-            self._call.turn(1)  # wakes the threads
         return self._call.turn(count)
 
 
