@@ -252,8 +252,9 @@ func (d *Decision) buffer(a bind.Assignment, w workspace) (shared bool) {
 	case sortedList:
 		d.precompute(w.at, name, cin.List, "a list over %v, sorted before it is read, since the entries come in another order", over)
 	}
-	if !a.Result().Discovered() {
-		d.lanes(a, d.Order[max(0, len(d.Order)-1):])
+	innermost := d.Order[max(0, len(d.Order)-1):]
+	if !a.Result().Discovered() || w.kind == unbuffered && len(innermost) == 1 && slices.Contains(a.LHS.Vars, innermost[0]) {
+		d.lanes(a, innermost)
 	}
 	return false
 }

@@ -21,6 +21,9 @@ type Constants struct {
 	Loop float64 `json:"loop"`
 	// Merge is a coordinate that is passed in a merge, whose branches nothing predicts (fitted).
 	Merge float64 `json:"merge"`
+	// Again is a block of entries that is walked once more, after all others of its operand, which near caches don't keep (reasoned: it decides where
+	// orders cost the same otherwise).
+	Again float64 `json:"again"`
 	// Strided is the extra cost of a step of the innermost loop for each tensor that it doesn't walk contiguously (fitted).
 	Strided float64 `json:"strided"`
 	// Lane is an innermost iteration in vector lanes (fitted).
@@ -145,7 +148,7 @@ type Constants struct {
 
 // common are the constants that profiles leave out.
 var common = Constants{
-	Copy: 0.5, Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8, ScatterTerms: 8, AdaptiveTerms: 32,
+	Again: 0.1, Copy: 0.5, Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8, ScatterTerms: 8, AdaptiveTerms: 32,
 	BitmapWord: 64, BitmapNear: 8,
 	WorthThreads: 1 << 15, EntryGrain: 12000, SumGrain: 20000, StripCount: 64, HoistTrips: 2, StripUses: 64, PackUses: 16, PackRow: 128, PackCaches: 4, ShortRow: 2,
 	FarRow: 256, FarAhead: 16, FarBytes: 1 << 16, AheadTerms: 512, AheadRows: 128,

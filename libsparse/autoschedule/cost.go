@@ -165,6 +165,30 @@ func (m *model) loops(order []int) (cost float64) {
 	return cost
 }
 
+// again is how many blocks of entries are walked that were walked before: a loop over places in blocks that stands outside of the others walks
+// all of them for each place.
+func (m *model) again() (walked float64) {
+	for i := range m.operands {
+		o := &m.operands[i]
+		block := o.block()
+		if o.dense || len(block) == 0 {
+			continue
+		}
+		first, blocks, passes := len(m.vars), o.nnz, 1.0
+		for _, v := range o.vars[:len(o.vars)-len(block)] {
+			first = min(first, m.at[v])
+		}
+		for _, v := range block {
+			blocks /= m.extents[v]
+			if m.at[v] < first {
+				passes *= m.extents[v]
+			}
+		}
+		walked += blocks * (passes - 1)
+	}
+	return walked
+}
+
 // price is the cost of an order; ok is false if some format contradicts it.
 func (m *model) price(order []int) (t Terms, ok bool) {
 	t, w, ok := m.priceLoops(order, math.Inf(1))
@@ -185,7 +209,7 @@ func (m *model) priceLoops(order []int, limit float64) (t Terms, w workspace, ok
 	if len(order) == 0 {
 		return t, w, true
 	}
-	t.Loops = m.loops(order)
+	t.Loops = m.loops(order) + c.Again*m.again()
 	if t.Sum() >= limit {
 		return t, w, false
 	}

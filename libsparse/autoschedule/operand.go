@@ -194,15 +194,20 @@ func (o *operand) sort(at []int) {
 // keepStored has a conversion store what o does and nothing beside it: a block of the dense levels at the end is over variables
 // of o's own blocks, or it would hold elements that o doesn't.
 func (o *operand) keepStored() {
-	blocks := len(o.full)
-	for blocks > 0 && o.full[blocks-1] {
-		blocks--
-	}
-	last := len(o.filled) - 1
-	for last > 0 && o.filled[last] && slices.Contains(o.vars[blocks:], o.arranged[last]) {
+	block, last := o.block(), len(o.filled)-1
+	for last > 0 && o.filled[last] && slices.Contains(block, o.arranged[last]) {
 		last--
 	}
 	o.filled[last] = false
+}
+
+// block is the variables of the dense levels at the end: all their coordinates are stored, or none, so that entries come in blocks.
+func (o *operand) block() []int {
+	first := len(o.full)
+	for first > 0 && o.full[first-1] {
+		first--
+	}
+	return o.vars[first:]
 }
 
 // sink makes dense levels of a conversion compressed that would have far more positions than there are entries.
@@ -228,18 +233,26 @@ func (m *model) lift(o *operand) {
 	o.converted = o.converted || o.filled[0]
 }
 
-// spread estimates what each level stores, with the entries scattered at random: of v places, n entries hit
+// spread estimates what each level stores, with the blocks of entries scattered at random: of v places, n blocks hit
 // v * (1 - exp(-n/v)).
 func (o *operand) spread(extents []float64) {
 	if o.dense {
 		return
 	}
-	volume, above := 1.0, 1.0
+	block, blocks := o.block(), o.nnz
+	for _, v := range block {
+		blocks /= extents[v]
+	}
+	volume, inside, above := 1.0, 1.0, 1.0
 	for l, v := range o.arranged {
-		volume *= extents[v]
+		if slices.Contains(block, v) {
+			inside *= extents[v]
+		} else {
+			volume *= extents[v]
+		}
 		held := above * extents[v]
 		if !o.filled[l] {
-			held = min(held, -volume*math.Expm1(-o.nnz/volume))
+			held = min(held, -inside*volume*math.Expm1(-blocks/volume))
 		}
 		o.share[l] = held / (above * extents[v])
 		above = held

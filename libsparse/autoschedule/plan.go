@@ -2,7 +2,6 @@ package autoschedule
 
 import (
 	"math"
-	"slices"
 
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
@@ -28,8 +27,9 @@ type plan struct {
 type workspace struct {
 	kind workspaceKind
 	at   int // the depth of the loops that fill it
-	// tiles says of a strip that it is cut into tiles, by one more loop.
+	// tiles says of a strip that it is cut into tiles, by one more loop; over is how many of the innermost variables it has.
 	tiles bool
+	over  int
 	// Of one filling of a workspace over several elements: how many terms it is expected to get, and for how many places.
 	terms, places float64
 }
@@ -75,50 +75,6 @@ func (m *model) place(order []int) workspace {
 		return m.collect(order)
 	}
 	return m.accumulate(order)
-}
-
-// accumulate keeps sums of a result with known positions in registers: a scalar where the reduction is innermost, a strip
-// where one dense loop stands inside it.
-func (m *model) accumulate(order []int) workspace {
-	first := slices.IndexFunc(order, func(v int) bool { return !m.free[v] })
-	if first < 0 {
-		return workspace{}
-	}
-	kept, last := 0, len(order)-1
-	for _, v := range order[first:] {
-		if m.free[v] {
-			kept++
-		}
-	}
-	switch {
-	case kept == 0:
-		return workspace{kind: scalar, at: first}
-	case kept == 1 && m.free[order[last]] && m.strips(order[last]):
-		if m.tiled(order[last]) {
-			return workspace{kind: strip, at: first + 1, tiles: true}
-		}
-		return workspace{kind: strip, at: first}
-	case m.free[order[last]]:
-		return workspace{kind: inMemory}
-	}
-	at := last // lanes of a sum would write the same element
-	for at > 0 && !m.free[order[at-1]] {
-		at--
-	}
-	return workspace{kind: scalar, at: at}
-}
-
-// strips reports whether sums over v can stay in registers, at least by strips.
-func (m *model) strips(v int) bool {
-	n := m.exact[v]
-	known := n > 0 && index.Exact(n) || float64(index.Least(n)) >= m.constants.Shortest // not an extent that may be nearly none
-	return known && m.dense(v) && alike(m.assignment, m.vars[v])
-}
-
-// tiled reports whether the sums over v are too many for the registers, or of an unknown number.
-func (m *model) tiled(v int) bool {
-	n := m.exact[v]
-	return !index.Exact(n) || n > m.machine.tile(m.assignment)
 }
 
 // dense reports whether a loop over v visits every coordinate without matching anything stored.

@@ -46,6 +46,10 @@ func (m Machine) tile(a bind.Assignment) int64 {
 // tile keeps a strip of the dense innermost variable in registers across the reduction loops. It reports whether it has divided
 // a loop among threads.
 func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
+	if w.over > 1 {
+		d.tileOver(a, w)
+		return false
+	}
 	v := d.Order[len(d.Order)-1]
 	if wide, width := d.packed(a, v); len(wide) > 1 || len(wide) == 1 && w.tiles {
 		d.pack(a, wide, width)
@@ -98,6 +102,28 @@ func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 	d.add(schedule.Parallelize{Var: d.Order[0]})
 	d.note("the loop over tiles is outermost: a strip of what is reused stays in a cache while %s runs", d.Order[0])
 	return true
+}
+
+// tileOver keeps sums over several variables, which stand innermost, in registers across the reduction loops.
+func (d *Decision) tileOver(a bind.Assignment, w workspace) {
+	inner, sums := d.Order[len(d.Order)-w.over:], int64(1)
+	ws := schedule.Precompute{At: w.at, Name: free(a, "w"), Storage: cin.Tile}
+	last := len(inner) - 1
+	for depth, v := range inner {
+		n := a.Extent(v)
+		if n > 1 || depth == last { // others have their bound by now
+			d.add(schedule.Bound{Var: v, Extent: n})
+		}
+		sums *= n
+	}
+	d.add(ws)
+	for _, v := range inner[:last] {
+		if n := a.Extent(v); n > 1 {
+			d.add(schedule.Unroll{Var: v, Factor: n}) // an array stays in registers where all its places are known
+		}
+	}
+	d.add(schedule.Vectorize{Var: inner[last]})
+	d.note("workspace %s: %d sums over %v in registers across the reduction", ws.Name, sums, inner)
 }
 
 // strips says why the loop over tiles of v should not be outermost; "" if it should. There, what a dense operand stores of a

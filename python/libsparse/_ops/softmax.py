@@ -52,8 +52,12 @@ class Softmax(tape.Node):
 
 def weights(groups: Groups) -> Tensor:
     """The values of the softmax over groups."""
-    powers = notes.apply(torch.exp, _shifted(groups))
-    values = notes.apply(torch.div, powers, groups.at_entries(groups.reduce(powers)))
+    if _writes(groups):  # fresh memory for each of them would take longer than they do
+        powers = notes.apply(torch.exp_, notes.apply(_subtracted, _top_at_entries(groups), groups.entries))
+        values = notes.apply(Tensor.div_, powers, groups.at_entries(groups.reduce(powers)))
+    else:
+        powers = notes.apply(torch.exp, _shifted(groups))
+        values = notes.apply(torch.div, powers, groups.at_entries(groups.reduce(powers)))
     return groups.source.sparsity.spread(values)
 
 
@@ -62,6 +66,8 @@ def slopes(groups: Groups, result: Tensor, grad: Tensor) -> Tensor:
     pattern = groups.source.sparsity
     values, grads = pattern.entries(result), pattern.entries(grad)
     mean = groups.at_entries(groups.reduce(notes.apply(torch.mul, values, grads)))
+    if _writes(groups, result, grad):
+        return pattern.spread(notes.apply(Tensor.mul_, notes.apply(_subtracted, mean, grads), values))
     return pattern.spread(notes.apply(torch.mul, notes.apply(torch.sub, grads, mean), values))
 
 
@@ -90,9 +96,26 @@ def _groups(input: Any, dim: int, dtype: torch.dtype | None) -> Groups:
 
 def _shifted(groups: Groups) -> Tensor:
     """The entries less the greatest of their groups, whose exponentials don't overflow."""
-    entries = groups.entries
-    top = groups.reduce(entries.detach(), "max")
-    return notes.apply(torch.sub, entries, groups.at_entries(notes.apply(_shift, top)))
+    return notes.apply(torch.sub, groups.entries, _top_at_entries(groups))
+
+
+def _top_at_entries(groups: Groups) -> Tensor:
+    """The greatest entry of each group, at its entries."""
+    top = groups.reduce(groups.entries.detach(), "max")
+    return groups.at_entries(notes.apply(_shift, top))
+
+
+def _writes(groups: Groups, *others: Tensor) -> bool:
+    """Whether numbers at the entries are new tensors, which nobody follows, so that the next step may write to them."""
+    operands = [Operand(None, tensor) for tensor in (groups.source.values, *others)]
+    if not groups.kept or tape.needed(operands) or tape.is_transformed(operands):
+        return False
+    return not tape.is_traced([groups.source, *operands])
+
+
+def _subtracted(numbers: Tensor, entries: Tensor) -> Tensor:
+    """The entries less the numbers, in whose place they are written."""
+    return torch.sub(entries, numbers, out=numbers)
 
 
 def _shift(top: Tensor) -> Tensor:
