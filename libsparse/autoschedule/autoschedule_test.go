@@ -142,6 +142,51 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestBlocks counts entries of dense levels below a sparse one as blocks, keeps the sums over their places and a dense operand's columns in
+// registers together, and computes results like them in lanes.
+func TestBlocks(t *testing.T) {
+	for _, c := range []struct {
+		spec    string
+		formats []string
+		out     string
+		order   string
+		has     string
+	}{
+		{"ijh,jhd->ihd", []string{"dsd", "ddd"}, "ddd", "i j h d", "bound(h, 8) bound(d, 8) precompute(all, w, at=1, tile) unroll(h, 8) vectorize(d) parallelize(i, threads)"},
+		{"ihd,ijh->jhd", []string{"ddd", "dsd"}, "ddd", "i j h d", "bound(d, 8) vectorize(d)"},
+		{"ijh->ih", []string{"dsd"}, "dd", "i j h", "bound(h, 8) precompute(all, w, at=1, tile) vectorize(h) parallelize(i, threads)"},
+		{"ij,jh->ijh", []string{"ds", "dd"}, "dsd", "i j h", "bound(h, 8) vectorize(h) parallelize(i, threads)"},
+	} {
+		a := request(t, c.spec, c.formats, c.out, 4096+1)
+		for _, access := range append(index.Accesses(a.RHS), a.LHS) {
+			s := a.Of(access.Tensor)
+			s.Extents, s.NNZ = slices.Clone(s.Extents), 4*4097
+			for m, v := range access.Vars {
+				if v == "h" || v == "d" {
+					s.Extents[m] = 8
+					s.NNZ *= 8
+				}
+			}
+			a = a.With(access.Tensor, *s)
+		}
+		d, err := Decide(a, "")
+		if err != nil {
+			t.Errorf("%s: %v", c.spec, err)
+			continue
+		}
+		if got := names(d.Order); got != c.order {
+			t.Errorf("%s: loops %s, want %s", c.spec, got, c.order)
+		}
+		var commands []string
+		for _, command := range d.Commands[1:] {
+			commands = append(commands, command.String())
+		}
+		if got := strings.Join(commands, " "); got != c.has {
+			t.Errorf("%s: commands %s, want %s", c.spec, got, c.has)
+		}
+	}
+}
+
 // TestManyVariables keeps the search short where the orders can't all be priced.
 func TestManyVariables(t *testing.T) {
 	a := request(t, "abc,cde,efg,gh->ah", []string{"dss", "dss", "ddd", "dd"}, "dd", 100)

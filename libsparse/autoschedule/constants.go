@@ -148,7 +148,7 @@ type Constants struct {
 
 // common are the constants that profiles leave out.
 var common = Constants{
-	Again: 0.1, Copy: 0.5, Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8, ScatterTerms: 8, AdaptiveTerms: 32,
+	Again: 5, Copy: 0.8, Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8, ScatterTerms: 8, AdaptiveTerms: 32,
 	BitmapWord: 64, BitmapNear: 8,
 	WorthThreads: 1 << 15, EntryGrain: 12000, SumGrain: 20000, StripCount: 64, HoistTrips: 2, StripUses: 64, PackUses: 16, PackRow: 128, PackCaches: 4, ShortRow: 2,
 	FarRow: 256, FarAhead: 16, FarBytes: 1 << 16, AheadTerms: 512, AheadRows: 128,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import string
 
 import torch
@@ -40,9 +41,47 @@ def convert(pattern: Pattern, format: Format) -> Conversion:
 def _converted(pattern: Pattern, format: Format) -> Conversion:
     if format.writable != format:
         return _packed(pattern, format)
+    blocks = _block_levels(pattern, format)
+    if blocks:
+        return _in_blocks(pattern, format, blocks)
     first = 1 if format.pads or format.is_dense or format.padded else 0
     numbers, converted = _copied(pattern, _numbers(pattern.size, first), format)
     return _between(pattern, converted, numbers, first)
+
+
+def _block_levels(pattern: Pattern, format: Format) -> int:
+    """How many dense levels at the end stay as they are, below sparse ones that others become: entries move in blocks."""
+    old, count = pattern.format, 0
+    if old.padded or format.padded or pattern.size > INT32_MAX:
+        return 0
+    same = zip(reversed(old.levels), reversed(format.levels), reversed(old.order), reversed(format.order), strict=True)
+    for kind, wanted, mode, wanted_mode in same:
+        if not kind == wanted == "d" or mode != wanted_mode:
+            break
+        count += 1
+    return 0 if old.is_dense or format.is_dense or _above(format, count).pads else count
+
+
+def _above(format: Format, count: int) -> Format:
+    """The format without the last levels, of a tensor that hasn't their modes."""
+    kept = format.order[: len(format.order) - count]
+    order = [sorted(kept).index(mode) for mode in kept]
+    return Format(f"{''.join(format.levels[: len(kept)])}:{','.join(map(str, order))}")
+
+
+def _in_blocks(pattern: Pattern, format: Format, count: int) -> Conversion:
+    """Entries that are blocks of the last levels: a tensor that has one number for each is converted, and they follow."""
+    old, nothing = pattern.format, [None] * count
+    modes = sorted(old.order[:-count])
+    arrays = pattern.pos[:-count], pattern.crd[:-count]
+    above = Pattern(_above(old, count), [pattern.shape[mode] for mode in modes], *arrays)
+    moved = _converted(above, _above(format, count))
+    new = Pattern(format, pattern.shape, [*moved.pattern.pos, *nothing], [*moved.pattern.crd, *nothing])
+    if moved.source is None:
+        return Conversion(new, None, None)
+    size = math.prod(pattern.shape[mode] for mode in old.order[-count:])
+    places = torch.arange(size, dtype=new.index_dtype, device="cpu")
+    return Conversion(new, (moved.source.to(new.index_dtype)[:, None] * size + places).reshape(-1), None)
 
 
 def _packed(pattern: Pattern, format: Format) -> Conversion:
