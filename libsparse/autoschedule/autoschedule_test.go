@@ -155,6 +155,7 @@ func TestBlocks(t *testing.T) {
 		{"ijh,jhd->ihd", []string{"dsd", "ddd"}, "ddd", "i j h d", "bound(h, 8) bound(d, 8) precompute(all, w, at=1, tile) unroll(h, 8) vectorize(d) parallelize(i, threads)"},
 		{"ihd,ijh->jhd", []string{"ddd", "dsd"}, "ddd", "i j h d", "bound(d, 8) vectorize(d)"},
 		{"ijh->ih", []string{"dsd"}, "dd", "i j h", "bound(h, 8) precompute(all, w, at=1, tile) vectorize(h) parallelize(i, threads)"},
+		{"ijh,jhd->hd", []string{"dsd", "ddd"}, "dd", "i j h d", "bound(h, 8) bound(d, 8) precompute(all, w, at=0, tile) unroll(h, 8) vectorize(d)"},
 		{"ij,jh->ijh", []string{"ds", "dd"}, "dsd", "i j h", "bound(h, 8) vectorize(h) parallelize(i, threads)"},
 	} {
 		a := request(t, c.spec, c.formats, c.out, 4096+1)

@@ -165,13 +165,13 @@ func (m *model) loops(order []int) (cost float64) {
 	return cost
 }
 
-// again is how many blocks of entries are walked that were walked before: a loop over places in blocks that stands outside of the others walks
-// all of them for each place.
+// again is how many blocks of entries are walked that were walked before: where a loop over places in blocks is further out than all loops
+// over what is outside of blocks, these walk all blocks for each place. The copy of a converted operand has no blocks.
 func (m *model) again() (walked float64) {
 	for i := range m.operands {
 		o := &m.operands[i]
 		block := o.block()
-		if o.dense || len(block) == 0 {
+		if o.dense || o.converted || len(block) == 0 {
 			continue
 		}
 		first, blocks, passes := len(m.vars), o.nnz, 1.0

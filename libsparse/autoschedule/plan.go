@@ -27,9 +27,10 @@ type plan struct {
 type workspace struct {
 	kind workspaceKind
 	at   int // the depth of the loops that fill it
-	// tiles says of a strip that it is cut into tiles, by one more loop; over is how many of the innermost variables it has.
+	// tiles says of a strip that it is cut into tiles, by one more loop.
 	tiles bool
-	over  int
+	// over is how many of the innermost variables a strip is over.
+	over int
 	// Of one filling of a workspace over several elements: how many terms it is expected to get, and for how many places.
 	terms, places float64
 }

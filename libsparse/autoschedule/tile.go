@@ -107,15 +107,15 @@ func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 // tileOver keeps sums over several variables, which stand innermost, in registers across the reduction loops.
 func (d *Decision) tileOver(a bind.Assignment, w workspace) {
 	inner, sums := d.Order[len(d.Order)-w.over:], int64(1)
-	ws := schedule.Precompute{At: w.at, Name: free(a, "w"), Storage: cin.Tile}
 	last := len(inner) - 1
 	for depth, v := range inner {
 		n := a.Extent(v)
-		if n > 1 || depth == last { // others have their bound by now
+		if n > 1 || depth == last { // carryOut has bounded outer loops of one iteration
 			d.add(schedule.Bound{Var: v, Extent: n})
 		}
 		sums *= n
 	}
+	ws := schedule.Precompute{At: w.at, Name: free(a, "w"), Storage: cin.Tile}
 	d.add(ws)
 	for _, v := range inner[:last] {
 		if n := a.Extent(v); n > 1 {

@@ -56,7 +56,8 @@ class Groups:
         if not self.kept and how == "sum" and entries.dtype != torch.bool:
             return notes.apply(functools.partial(torch.sum, dtype=dtype or entries.dtype), entries)
         stored = Operand(pattern, pattern.spread(entries))
-        if pattern.format.pads and pattern.format.padded and how != "sum":  # padding would count
+        # Blocks and diagonals that reach beyond the tensor have padding, which would count; other levels mark theirs.
+        if pattern.format.pads and pattern.format.padded and how != "sum":
             stored = to_format(stored, pattern.format.compressed)
         return contraction.contract(_over(self.kept, pattern.ndim, how, dtype), [stored])[0]
 

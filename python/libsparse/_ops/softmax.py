@@ -53,7 +53,7 @@ class Softmax(tape.Node):
 def weights(groups: Groups) -> Tensor:
     """The values of the softmax over groups."""
     if _writes(groups):  # fresh memory for each of them would take longer than they do
-        powers = notes.apply(torch.exp_, notes.apply(_subtracted, _top_at_entries(groups), groups.entries))
+        powers = notes.apply(torch.exp_, notes.apply(_subtracted_from, _top_at_entries(groups), groups.entries))
         values = notes.apply(Tensor.div_, powers, groups.at_entries(groups.reduce(powers)))
     else:
         powers = notes.apply(torch.exp, _shifted(groups))
@@ -67,7 +67,7 @@ def slopes(groups: Groups, result: Tensor, grad: Tensor) -> Tensor:
     values, grads = pattern.entries(result), pattern.entries(grad)
     mean = groups.at_entries(groups.reduce(notes.apply(torch.mul, values, grads)))
     if _writes(groups, result, grad):
-        return pattern.spread(notes.apply(Tensor.mul_, notes.apply(_subtracted, mean, grads), values))
+        return pattern.spread(notes.apply(Tensor.mul_, notes.apply(_subtracted_from, mean, grads), values))
     return pattern.spread(notes.apply(torch.mul, notes.apply(torch.sub, grads, mean), values))
 
 
@@ -113,7 +113,7 @@ def _writes(groups: Groups, *others: Tensor) -> bool:
     return not tape.is_traced([groups.source, *operands])
 
 
-def _subtracted(numbers: Tensor, entries: Tensor) -> Tensor:
+def _subtracted_from(numbers: Tensor, entries: Tensor) -> Tensor:
     """The entries less the numbers, in whose place they are written."""
     return torch.sub(entries, numbers, out=numbers)
 

@@ -50,7 +50,10 @@ def _converted(pattern: Pattern, format: Format) -> Conversion:
 
 
 def _block_levels(pattern: Pattern, format: Format) -> int:
-    """How many dense levels at the end stay as they are, below sparse ones that others become: entries move in blocks."""
+    """How many dense levels at the end both formats have, for the same modes: what is above moves with blocks of them.
+
+    0 also where the levels above have padding or are all dense: a conversion of them would store more than entries.
+    """
     old, count = pattern.format, 0
     if old.padded or format.padded or pattern.size > INT32_MAX:
         return 0
@@ -70,12 +73,13 @@ def _above(format: Format, count: int) -> Format:
 
 
 def _in_blocks(pattern: Pattern, format: Format, count: int) -> Conversion:
-    """Entries that are blocks of the last levels: a tensor that has one number for each is converted, and they follow."""
+    """The conversion of entries that are blocks of the last levels: they follow a tensor with one number for each."""
     old, nothing = pattern.format, [None] * count
     modes = sorted(old.order[:-count])
     arrays = pattern.pos[:-count], pattern.crd[:-count]
     above = Pattern(_above(old, count), [pattern.shape[mode] for mode in modes], *arrays)
     moved = _converted(above, _above(format, count))
+    assert moved.target is None, "formats without padding have none"
     new = Pattern(format, pattern.shape, [*moved.pattern.pos, *nothing], [*moved.pattern.crd, *nothing])
     if moved.source is None:
         return Conversion(new, None, None)
