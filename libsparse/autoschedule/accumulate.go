@@ -7,7 +7,7 @@ import (
 )
 
 // accumulate keeps sums of a result with known positions in registers: a scalar where the reduction is innermost, a strip
-// where one dense loop stands inside it.
+// where dense loops stand inside it.
 func (m *model) accumulate(order []int) workspace {
 	first := slices.IndexFunc(order, func(v int) bool { return !m.free[v] })
 	if first < 0 {
