@@ -326,7 +326,7 @@ func (c *Compilation) inferFormat(n *Nest) (bind.Storage, error) {
 		}
 		return result, err
 	case out.Format != "":
-		return c.giveFormat(a, out.Format, result, pattern)
+		return c.giveFormat(a, out.Format, result)
 	case pattern == nil:
 		result.Format, result.SamePattern = inferred.Writable(), nil
 	default:
@@ -335,9 +335,8 @@ func (c *Compilation) inferFormat(n *Nest) (bind.Storage, error) {
 	return result, nil
 }
 
-// giveFormat is the storage of the result of a with a format that the request names. pattern is the operand that it would have the
-// pattern of, or nil.
-func (c *Compilation) giveFormat(a bind.Assignment, name string, result bind.Storage, pattern *index.Tensor) (bind.Storage, error) {
+// giveFormat is the storage of the result of a with a format that the request names.
+func (c *Compilation) giveFormat(a bind.Assignment, name string, result bind.Storage) (bind.Storage, error) {
 	f, err := format.Parse(name)
 	if err != nil {
 		return result, err
@@ -346,7 +345,7 @@ func (c *Compilation) giveFormat(a bind.Assignment, name string, result bind.Sto
 		return result, diag.Errorf(diag.Format, "the result %s has %d modes, but the format %q has %d", a.LHS, len(a.LHS.Vars), name, f.Order())
 	}
 	result.Format = f
-	if pattern != nil && a.Of(pattern).Format.Equal(f) {
+	if pattern := infer.Pattern(a, f); pattern != nil {
 		result.SamePattern = pattern
 	} else if !packs(a.With(a.LHS.Tensor, result)) || c.single() {
 		result.Format = f.Writable() // the caller brings the result to the format of the request

@@ -302,7 +302,7 @@ func (o Operand) tensor(i int, earlier []*index.Tensor, known *bind.Table) (*ind
 		return t, s, diag.Errorf(diag.Shape, "operand %d (%s) has %d extents and format %q of order %d", i, o.Name, len(o.Shape), o.Format, n)
 	}
 	if k := o.SamePattern; k != nil && *k >= 0 {
-		if *k >= i || !known.Of(earlier[*k]).Format.Equal(s.Format) {
+		if *k >= i || !known.Of(earlier[*k]).Format.SameEntries(s.Format) {
 			return t, s, diag.Errorf(diag.Format, "operand %d (%s) can't share the pattern of operand %d", i, o.Name, *k)
 		}
 		s.SamePattern = earlier[*k]

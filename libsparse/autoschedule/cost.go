@@ -101,7 +101,7 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 	case *index.Access:
 		o := m.operand(e)
 		lhs := m.assignment.LHS
-		o.fixed = copied || slices.Equal(lhs.Vars, e.Vars) && m.assignment.Owner(lhs.Tensor) == m.assignment.Owner(e.Tensor)
+		o.fixed = copied || m.assignment.Together(lhs, e)
 		m.operands = append(m.operands, o)
 		return node{operand: len(m.operands) - 1}
 	case *index.Call:

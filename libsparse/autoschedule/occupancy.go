@@ -1,7 +1,5 @@
 package autoschedule
 
-import "slices"
-
 // occupancy is the share of the coordinates of v at which the right-hand side exists.
 func (m *model) occupancy(v int) float64 {
 	if !m.product {
@@ -27,8 +25,8 @@ func (m *model) given(i, v int) float64 {
 	share := m.operands[i].shareOf(v)
 	suppose := func(share float64) {
 		for k := i; k < len(m.operands); k++ {
-			if m.samePattern(i, k) {
-				m.operands[k].share[m.operands[k].place[v]] = share
+			if at := m.operands[k].place[v]; at >= 0 && m.samePattern(i, k) {
+				m.operands[k].share[at] = share
 			}
 		}
 	}
@@ -85,8 +83,7 @@ func (m *model) repeated(i int) bool {
 	return false
 }
 
-// samePattern reports whether two operands have the same pattern and variables.
+// samePattern reports whether two operands have their entries together.
 func (m *model) samePattern(i, k int) bool {
-	a, b := m.operands[i].access, m.operands[k].access
-	return slices.Equal(a.Vars, b.Vars) && m.assignment.Owner(a.Tensor) == m.assignment.Owner(b.Tensor)
+	return m.assignment.Together(m.operands[i].access, m.operands[k].access)
 }

@@ -48,7 +48,7 @@ func (d *Decision) wide(a bind.Assignment, v index.Var) (wide []*index.Access) {
 	for _, x := range index.Accesses(a.RHS) {
 		switch {
 		case !a.Dense(x):
-			if a.Owner(x.Tensor) != a.Owner(it.Access.Tensor) || !slices.Equal(x.Vars, it.Access.Vars) {
+			if !a.Together(x, it.Access) {
 				return nil
 			}
 		case slices.Contains(x.Vars, d.Order[1]):

@@ -17,7 +17,8 @@ type Storage struct {
 	Format format.Format
 	// Index is the type of the pos and crd arrays.
 	Index dtype.T
-	// SamePattern is an earlier tensor whose pos and crd arrays this one shares, or nil.
+	// SamePattern is an earlier tensor whose pos and crd arrays this one shares, or nil. Dense levels below, which have no arrays,
+	// may differ.
 	SamePattern *index.Tensor
 	// Permuted says that the values are in another order than the pattern: the value at position p is stored at perm[p].
 	Permuted bool
@@ -115,6 +116,16 @@ func (b *Table) Stored(a *index.Access) []index.Var {
 		out[l] = a.Vars[m]
 	}
 	return out
+}
+
+// Entries is the variables of the sparse levels of an access, outermost first.
+func (b *Table) Entries(a *index.Access) []index.Var {
+	return b.Stored(a)[:b.Of(a.Tensor).Format.Sparse()]
+}
+
+// Together reports whether two accesses have the same entries, whatever dense blocks are below: each has a value where the other has.
+func (b *Table) Together(x, y *index.Access) bool {
+	return b.Owner(x.Tensor) == b.Owner(y.Tensor) && slices.Equal(b.Entries(x), b.Entries(y))
 }
 
 // Rows are the variables of the rows of a rowwise result, whose entries are counted row by row.

@@ -192,7 +192,8 @@ func (c *Call) unpack(args []ir.Arg) *format.Data {
 	d := &format.Data{Format: s.Format, Shape: c.Shape, Pos: make([][]int64, s.Format.Order()), Crd: make([][]int64, s.Format.Order())}
 	if s.SamePattern != nil {
 		owner := c.Stored[c.Assignment.Owner(s.SamePattern)]
-		d.Pos, d.Crd = owner.Pos, owner.Crd
+		copy(d.Pos, owner.Pos)
+		copy(d.Crd, owner.Crd)
 	}
 	if first, laid := lower.Conversion(c.Assignment); laid {
 		above := c.Stored[c.Assignment.Tensors()[0]]

@@ -163,6 +163,21 @@ func (f Format) Dense() bool {
 	return !slices.ContainsFunc(f.Levels, func(l Level) bool { return !l.Props().Full || !l.Props().Ordered })
 }
 
+// Sparse is how many leading levels there are down to the last that isn't dense: each of their entries has a dense block of the rest.
+func (f Format) Sparse() int {
+	n := len(f.Levels)
+	for n > 0 && f.Levels[n-1] == Level(Dense{}) {
+		n--
+	}
+	return n
+}
+
+// SameEntries reports whether tensors of the two formats can share the arrays of their sparse levels, whatever dense blocks are below.
+func (f Format) SameEntries(g Format) bool {
+	n := f.Sparse()
+	return n == g.Sparse() && slices.Equal(f.Levels[:n], g.Levels[:n]) && slices.Equal(f.ModeOrder[:n], g.ModeOrder[:n])
+}
+
 // Natural reports whether the modes are stored in their own order.
 func (f Format) Natural() bool { return slices.IsSorted(f.ModeOrder) }
 

@@ -37,9 +37,9 @@ func Expected(a bind.Assignment) (f format.Format, pattern *index.Tensor, entrie
 	for _, v := range a.LHS.Vars {
 		volume *= float64(max(a.Extent(v), 1))
 	}
-	if t := Pattern(a); t != nil {
-		s := a.Of(t)
-		return s.Format, t, float64(s.NNZ)
+	if owner := exact(a); owner != nil {
+		s := a.Of(owner.Tensor)
+		return s.Format, a.Owner(owner.Tensor), float64(s.NNZ)
 	}
 	n := len(a.LHS.Vars)
 	filled, columns, sparse := sources(a)
@@ -55,12 +55,13 @@ func Expected(a bind.Assignment) (f format.Format, pattern *index.Tensor, entrie
 		f = format.AllDense(n)
 	default:
 		entries = Density(a) * volume
-		return byMode(a, filled, columns, entries), nil, entries
+		f = byMode(a, filled, columns, entries)
+		return f, Pattern(a, f), entries
 	}
 	if f.Dense() {
 		return f, nil, volume
 	}
-	return f, nil, Density(a) * volume
+	return f, Pattern(a, f), Density(a) * volume
 }
 
 // byMode is the format whose levels are dense for modes that only dense operands have, and for the first mode unless most of its
@@ -122,28 +123,57 @@ func sources(a bind.Assignment) (filled []bool, columns, sparse bool) {
 	return filled, columns, sparse
 }
 
-// Pattern is the operand whose pattern the result has, or nil.
-func Pattern(a bind.Assignment) *index.Tensor {
-	if !isProduct(a.RHS) || a.LHS.Windowed() {
+// exact is the operand that has the variables and the entries of the result, or nil.
+func exact(a bind.Assignment) *index.Access {
+	owner := single(a)
+	if owner == nil || !slices.Equal(owner.Vars, a.LHS.Vars) {
 		return nil
 	}
-	var owner *index.Access
+	return owner
+}
+
+// Pattern is the operand whose pos and crd arrays the result has if its format is f, or nil. Dense blocks may differ: those of operands
+// without the variable of a block, and blocks that are summed.
+func Pattern(a bind.Assignment, f format.Format) *index.Tensor {
+	owner := single(a)
+	if owner == nil || !f.SameEntries(a.Of(owner.Tensor).Format) {
+		return nil
+	}
+	for level, v := range a.Entries(owner) {
+		if a.LHS.Vars[f.ModeOrder[level]] != v {
+			return nil
+		}
+	}
+	return a.Owner(owner.Tensor)
+}
+
+// single is the sparse operand of a product of one and dense ones, or the first where several have their entries together; else nil.
+func single(a bind.Assignment) (owner *index.Access) {
+	if !multiplied(a.Table, a.RHS) || a.LHS.Windowed() {
+		return nil
+	}
 	for _, acc := range index.Accesses(a.RHS) {
 		switch {
 		case a.Dense(acc):
 		case acc.Windowed():
 			return nil
-		case owner == nil && slices.Equal(acc.Vars, a.LHS.Vars):
+		case owner == nil:
 			owner = acc
-		case owner != nil && a.Owner(acc.Tensor) == a.Owner(owner.Tensor) && slices.Equal(acc.Vars, owner.Vars):
-		default:
+		case !a.Together(acc, owner):
 			return nil
 		}
 	}
-	if owner == nil {
-		return nil
+	return owner
+}
+
+// multiplied reports whether e has a value exactly where all its sparse accesses have one: a product of those and anything dense.
+func multiplied(b *bind.Table, e index.Expr) bool {
+	if !slices.ContainsFunc(index.Accesses(e), func(acc *index.Access) bool { return !b.Dense(acc) }) {
+		always, _ := b.Presence(e)
+		return always
 	}
-	return a.Owner(owner.Tensor)
+	c, ok := e.(*index.Call)
+	return !ok || c.Region.IsProduct() && !slices.ContainsFunc(c.Args, func(x index.Expr) bool { return !multiplied(b, x) })
 }
 
 // isProduct reports whether e has a value exactly where all its accesses have one.

@@ -6,6 +6,7 @@ import (
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/bind/bindtest"
 	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
@@ -53,16 +54,17 @@ func TestOutput(t *testing.T) {
 // TestSharedPattern gives a product the pattern that its factors share, and none where they only look alike.
 func TestSharedPattern(t *testing.T) {
 	a := bindtest.Parse(t, "C(i,j) = A(i,j) * B(i,j)", map[string]string{"A": "ds", "B": "ds"})
-	if p := Pattern(a); p != nil {
+	csr := format.MustParse("ds")
+	if p := Pattern(a, csr); p != nil {
 		t.Errorf("pattern of %s, which differ", p.Name)
 	}
 	both := a.Tensors()
 	a = bindtest.Change(a, both[1:], func(_ string, s *bind.Storage) { s.SamePattern = both[0] })
-	if p := Pattern(a); p != both[0] {
+	if p := Pattern(a, csr); p != both[0] {
 		t.Errorf("pattern of %v, want that of A", p)
 	}
 	a.LHS.Vars = []index.Var{"j", "i"}
-	if p := Pattern(a); p != nil {
+	if p := Pattern(a, csr); p != nil {
 		t.Errorf("the transposed product has the pattern of %s", p.Name)
 	}
 }

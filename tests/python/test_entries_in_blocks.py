@@ -49,23 +49,94 @@ def test_results_in_blocks(heads: int, dtype: torch.dtype) -> None:
     torch.testing.assert_close(found.to_dense(), expected, rtol=2e-2, atol=2e-2)
 
 
+def with_blocks(format: str, count: int) -> str:
+    """The format with as many dense levels below."""
+    levels, _, order = format.partition(":")
+    return f"{levels}{'d' * count}:{','.join([order or '0,1', *map(str, range(2, 2 + count))])}"
+
+
+PRODUCTS = [
+    "ij,ih,jh->ijh",
+    "ij,ihk,jhk->ijh",
+    "ij,hik,hjk->ijh",
+    "ijh->ij",
+    "ijh,ij->ij",
+    "ij,ijh->ijh",
+    "ijh,ijh->ij",
+    "ijh,hk->ijk",
+    "ijh,hk->ijkh",
+    "ijh,ijg->ijhg",
+    "ijh,ijg->ijgh",
+    "ijg,ijhk,hk->ij",
+]
+
+
+@pytest.mark.parametrize("leading", LEADING)
+@pytest.mark.parametrize("heads", [0, 1, 3, 8])
+@pytest.mark.parametrize("spec", PRODUCTS)
+def test_products_share_the_arrays_of_their_entries(leading: str, heads: int, spec: str) -> None:
+    torch.manual_seed(0)
+    M = ls.from_torch(torch.randn(6, 5).double() * (torch.rand(6, 5) < 0.5)).to_format(leading)
+    extents = {"i": 6, "j": 5, "h": heads, "g": 2, "k": 4}
+    operands: list[torch.Tensor] = []
+    inputs, output = spec.split("->")
+    for term in inputs.split(","):
+        numbers = torch.randn([extents[i] for i in term.removeprefix("ij")]).double()
+        if not term.startswith("ij"):
+            operands.append(numbers)
+        elif term == "ij":
+            operands.append(M)
+        else:
+            blocks = term.removeprefix("ij")
+            E = ls.einsum(f"ij,{blocks}->{term}", M, numbers, format=with_blocks(leading, len(blocks)))
+            operands.append(E.with_values(torch.randn_like(E.values()).requires_grad_()))
+    found = ls.einsum(spec, *operands, format=with_blocks(leading, len(output) - 2))
+    assert all(a is b for a, b in zip(found.pattern.tensors(), M.pattern.tensors(), strict=True))
+    dense = [o.to_dense().detach().requires_grad_() if isinstance(o, ls.SparseTensor) else o for o in operands]
+    expected = torch.einsum(spec, *dense)
+    torch.testing.assert_close(found.to_dense(), expected)
+    leaves = [n for n, o in enumerate(operands) if isinstance(o, ls.SparseTensor) and o.requires_grad]
+    if leaves and heads:
+        weights = torch.randn_like(expected)
+        slopes = torch.autograd.grad((found.to_dense() * weights).sum(), [operands[n].values() for n in leaves])
+        for n, slope in zip(leaves, slopes, strict=True):
+            (want,) = torch.autograd.grad((expected * weights).sum(), dense[n], retain_graph=True)
+            kept = dense[n] != 0
+            torch.testing.assert_close(operands[n].detach().with_values(slope).to_dense()[kept], want[kept])
+
+
+def test_results_of_equal_products_are_of_one_pattern() -> None:
+    M = ls.random((6, 5), 0.5)
+    first, second = (ls.einsum("ij,ih,jh->ijh", M, torch.rand(6, 3), torch.rand(5, 3), format="dsd") for _ in range(2))
+    assert first.pattern is second.pattern
+    assert ls.einsum("ijh,hk->ijk", first, torch.rand(3, 3), format="dsd").pattern is first.pattern
+    assert ls.einsum("ijh->ij", first, format="csr").pattern is M.pattern
+    assert first.values().ndim == 1
+
+
+@pytest.mark.parametrize("reduce", ["max", "min", "prod", "mean"])
+def test_reductions_within_blocks(reduce: str) -> None:
+    A = scores(3)
+    found = ls.einsum("ijh->ij", A, reduce=reduce, format="csr")
+    dense = A.to_dense()
+    expected = {"max": dense.amax, "min": dense.amin, "prod": dense.prod, "mean": dense.mean}[reduce](2)
+    kept = dense[..., 0] != 0  # elsewhere is what the reduction gives without terms
+    torch.testing.assert_close(found.to_dense()[kept], expected[kept])
+    assert found.nnz == kept.sum()
+
+
 @pytest.mark.parametrize("old", LEADING)
 @pytest.mark.parametrize("new", LEADING)
 @pytest.mark.parametrize("blocks", [(3,), (2, 4), (1,)], ids=str)
 def test_conversions(old: str, new: str, blocks: tuple[int, ...]) -> None:
-    def format_of(leading: str) -> str:
-        levels, _, order = leading.partition(":")
-        behind = range(2, 2 + len(blocks))
-        return f"{levels}{'d' * len(blocks)}:{','.join([order or '0,1', *map(str, behind)])}"
-
     torch.manual_seed(0)
     dense = torch.randn(5, 4, *blocks) * (torch.rand(5, 4) < 0.5)[(..., *[None] * len(blocks))]
-    A = ls.from_torch(dense).to_format(format_of(old))
-    B = A.to_format(format_of(new))
+    A = ls.from_torch(dense).to_format(with_blocks(old, len(blocks)))
+    B = A.to_format(with_blocks(new, len(blocks)))
     assert torch.equal(B.to_dense(), dense)
     assert B.values().numel() == A.values().numel()
     numbers = torch.arange(A.values().numel(), dtype=torch.float32)
-    assert torch.equal(A.with_values(numbers).to_format(format_of(new)).to_dense(), A.with_values(numbers).to_dense())
+    assert torch.equal(A.with_values(numbers).to_format(with_blocks(new, len(blocks))).to_dense(), A.with_values(numbers).to_dense())
 
 
 def test_conversions_of_modes_that_stand_elsewhere() -> None:

@@ -15,7 +15,7 @@ from libsparse._compiler import target
 from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
 from libsparse._storage import memory, threads
-from libsparse._storage.conversion import Conversion
+from libsparse._storage.conversion import Conversion, with_dense
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -150,7 +150,8 @@ class Call:
         """
         short = self._short
         if short is None and (self._shares or (self._known is not None and self._coded())):
-            short = self._short = self._alone(operands) and (self.direct_on(operands) or False)
+            alone = len({id(o.pattern) for o in operands if o.pattern is not None}) <= 1  # the one that keeps this call
+            short = self._short = alone and (self.direct_on(operands) or False)
         if isinstance(short, tuple):
             try:
                 return self._through(short, operands)
@@ -184,10 +185,8 @@ class Call:
             block[place] = memory.address(data)
         for place in self._slots.threads:
             block[place] = threads.count()
-        of = self.kernel.pattern_of
-        if of >= 0:
-            shared = patterns[of]
-            assert shared is not None
+        shared = None if self.kernel.pattern_of < 0 else self._pattern_on(patterns)
+        if shared is not None:
             return self._compute(block, blocks.empty((shared.size,), (1,), self.dtype)), shared
         if self.is_dense:
             out = blocks.empty(self.shape, self._strides, self.dtype)
@@ -196,10 +195,6 @@ class Call:
                 return self.plain(operands)  # padding may have met infinity
             return layout.contiguous(result) if self.is_relaid else result, None
         return self._sparse(block, patterns)
-
-    def _alone(self, operands: Sequence[Operand]) -> bool:
-        """Whether all operands share the pattern that keeps this call, whose arrays it may hold."""
-        return len({id(o.pattern) for o in operands if o.pattern is not None}) <= 1
 
     def _through(
         self, short: tuple[Direct, list[int], list[tuple[int, ...] | None]], operands: Sequence[Operand]
@@ -215,8 +210,13 @@ class Call:
                 data = stored(pattern, data)
             values.append(data if order is None else layout.contiguous(data, order))
         out = direct(*values, threads.count())
-        shared = self.kernel.pattern_of
-        return out, self.result_pattern if shared < 0 else operands[shared].pattern
+        return out, self._pattern_on([o.pattern for o in operands])
+
+    def _pattern_on(self, patterns: Sequence[Pattern | None]) -> Pattern | None:
+        """The pattern of the result, once it is known: an operand's, or one with other dense levels, or what was found."""
+        of, format = self.kernel.pattern_of, self.kernel.format
+        shared = self.result_pattern if of < 0 else patterns[of]
+        return shared if shared is None or format is None else with_dense(shared, format, self.shape)
 
     def make_direct(self, operands: Sequence[Operand]) -> None:
         """Prepares `direct`, where there is one."""
@@ -224,7 +224,8 @@ class Call:
 
     def shortest(self, operands: Sequence[Operand]) -> Direct | None:
         """The shortest way, where operand 0 is the only sparse one and the kernel reads two arrays of values."""
-        known = self.is_dense or (self.kernel.pattern_of == 0 and not self._convert)
+        shares = self.kernel.pattern_of == 0 and self._pattern_on([operands[0].pattern]) is operands[0].pattern
+        known = self.is_dense or (shares and not self._convert)
         run, numbers, orders = (self.direct_on(operands) if known else None) or (None, (), ())
         if run is None or len(numbers) != 2 or orders[numbers[0]] is not None:
             return None
@@ -250,7 +251,7 @@ class Call:
             return None
         outline = self.shape, self._strides, self.dtype
         way = way_among(self._ways, self.kernel, self._fixed, outline, self.orders, operands, keep=self._known is None)
-        known = operands[self.kernel.pattern_of].pattern if self.kernel.pattern_of >= 0 else self.result_pattern
+        known = self._pattern_on([o.pattern for o in operands])
         arrays = pattern_arrays(self._slots, operands, conversions)
         if self._known is not None:
             arrays.extend((place, array) for place, array in self._result_arrays() if array is not None)

@@ -121,7 +121,7 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
     wide, sums = _reads(outline, operands)
     parts: list[Any] = [outline, flags]
-    first_of: dict[int, int] = {}
+    first_of: dict[tuple[Any, ...], int] = {}
     for number, operand in enumerate(operands):
         pattern, data, _ = operand
         if pattern is None:
@@ -129,7 +129,7 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
             parts.append((data.dtype, data.shape, data.stride()))
             continue
         rows = pattern.shape[pattern.format.order[0]]
-        same = first_of.setdefault(id(pattern), number) if outline.several else number
+        same = first_of.setdefault(_entries(pattern), number) if outline.several else number
         dtype = None if data is None else data.dtype
         entries = outline.entries(_stored(pattern), rows)
         spread = _spread_over_rows(outline, pattern, dtype, wide, sums, rows)
@@ -139,7 +139,7 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
 
 def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[OperandInfo, ...]:
     """The operands as requests describe them."""
-    first_of: dict[int, int] = {}
+    first_of: dict[tuple[Any, ...], int] = {}
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
     wide, sums = _reads(outline, operands)
     infos = []
@@ -151,7 +151,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
             text = dense_text(dense_order(operand.values))
             infos.append(OperandInfo(name, text, dtype, False, "i32", shape, math.prod(shape), same_pattern=-1))
             continue
-        same, format = first_of.setdefault(id(pattern), number), pattern.format
+        same, format = first_of.setdefault(_entries(pattern), number), pattern.format
         rows = pattern.shape[format.order[0]]
         filled, skew, reach = _spread(pattern, outline.several) if problem.temporary else _NOWHERE
         infos.append(
@@ -171,6 +171,12 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
             )
         )
     return tuple(infos)
+
+
+def _entries(pattern: Pattern) -> tuple[Any, ...]:
+    """Equal for patterns that share the arrays of their sparse levels, whatever dense levels are below."""
+    n = pattern.format.sparse
+    return pattern.format.levels[:n], pattern.format.order[:n], *map(id, pattern.tensors() or [pattern])
 
 
 def _stored(pattern: Pattern) -> int:

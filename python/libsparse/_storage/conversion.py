@@ -80,6 +80,31 @@ def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(dims)), key=dims.__getitem__))
 
 
+def with_dense(pattern: Pattern, format: Format, shape: tuple[int, ...], block: tuple[int, ...] = ()) -> Pattern:
+    """The pattern with the same sparse levels and other dense ones below: it has the same arrays.
+
+    Args:
+        pattern: What has the sparse levels.
+        format: The levels, the same down to the last that is not dense.
+        shape: The shape.
+        block: The shape of each value where values are arrays.
+    """
+    if pattern.format == format and pattern.shape == shape:
+        return pattern
+    origin = (pattern.origin and pattern.origin()) or pattern  # patterns that are equal are one
+    if (origin.format, tuple(origin.shape), origin.block) == (format, shape, block):
+        return origin
+
+    def build() -> Pattern:
+        pos, crd = (tuple(arrays[: format.sparse]) for arrays in (origin.pos, origin.crd))
+        nothing = (None,) * (len(format.levels) - format.sparse)
+        made = type(origin)(format, shape, pos + nothing, crd + nothing, block)
+        made.origin = weakref.ref(origin)  # weak: no cycle that keeps arrays alive
+        return made
+
+    return origin._keep(("dense levels", format.text, shape, block), build)
+
+
 def rows_by_length(pattern: Pattern) -> Tensor:
     """The numbers of the rows, stored as those of CSR, with those of similar length side by side; found once."""
     pos = pattern.pos[1]

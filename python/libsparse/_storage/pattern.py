@@ -13,7 +13,7 @@ from torch import Tensor
 from libsparse._lang.errors import InternalError
 
 from . import checks, derived, memory, ordinary, packing, sorting, statistics, validate
-from .conversion import Conversion, convert, inverse, taken
+from .conversion import Conversion, convert, inverse, taken, with_dense
 from .format import Format
 
 _Derived = TypeVar("_Derived")
@@ -36,6 +36,7 @@ class Pattern:
         pos, crd: Positions and coordinates of each level, in storage order; None where a level has none.
         size: How many values there are, with those that belong to no entry.
         block: The shape of each value, for tensors whose values are arrays; then the last modes, as many, are dense.
+        origin: A weak reference to the pattern that it was made of by changes of dense levels, or None.
         expanded: One element as a tensor of this shape, where torch reads extents that a graph did not know; else None.
         transposes: The same arrays under other orders of the modes, as far as they have been wanted; some weakly.
         index_dtype: int32 where everything fits, else int64; one for all arrays.
@@ -59,6 +60,7 @@ class Pattern:
         "fast",
         "format",
         "index_dtype",
+        "origin",
         "pos",
         "repeated",
         "seen_shape",
@@ -128,6 +130,7 @@ class Pattern:
         self.format, self.shape, self.pos, self.crd, self.block = format, shape, pos, crd, block
         self.size, self.index_dtype = size, index_dtype
         self.expanded: Tensor | None = None
+        self.origin: weakref.ref[Pattern] | None = None
         self.calls: dict[Any, Any] = {}
         self.fast: dict[Any, Any] = {}
         self.begun: set[Any] = set()
@@ -295,15 +298,11 @@ class Pattern:
         extents = tuple(block)
         if not extents:
             return self
-
-        def build() -> Pattern:
-            levels = "".join(self.format.levels) + "d" * len(extents)
-            order = (*self.format.order, *range(self.ndim, self.ndim + len(extents)))
-            nothing = [None] * len(extents)
-            format = Format(f"{levels}:{','.join(map(str, order))}")
-            return type(self)(format, (*self.shape, *extents), [*self.pos, *nothing], [*self.crd, *nothing], extents)
-
-        return self.derive(("blocks", extents), build)
+        levels = "".join(self.format.levels) + "d" * len(extents)
+        order = (*self.format.order, *range(self.ndim, self.ndim + len(extents)))
+        format = Format(f"{levels}:{','.join(map(str, order))}")
+        found: Pattern = with_dense(self, format, (*self.shape, *extents), extents)
+        return found
 
     def compressed(self, level: int) -> tuple[Tensor, Tensor]:
         """The positions and coordinates of a level that has both."""

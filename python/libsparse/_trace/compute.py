@@ -61,7 +61,9 @@ def _called(problem: Problem, operands: Sequence[Operand]) -> Result:
 def _explicit(problem: Problem, operands: Sequence[Operand], found: kernel.Kernel) -> Problem:
     """A problem that says what the compiler has inferred: the format and the dtype of its result, and whose pattern."""
     format = found.format if problem.output_format is None else problem.output_format
-    of = found.pattern_of if found.pattern_of >= 0 and found.pattern_of not in found.convert else problem.pattern_of
+    of = found.pattern_of
+    owner = operands[of].pattern if of >= 0 and of not in found.convert and problem.inputs[of] == problem.output else None
+    of = problem.pattern_of if owner is None or owner.format != format else of  # else without other dense levels
     dtype = dtypes.DTYPES[found.dtype] if problem.dtype is None else problem.dtype
     return problem._replace(output_format=format, pattern_of=of, dtype=dtype)
 
