@@ -172,10 +172,11 @@ func (f Format) Sparse() int {
 	return n
 }
 
-// SameEntries reports whether tensors of the two formats can share the arrays of their sparse levels, whatever dense blocks are below.
+// SameEntries reports whether tensors of the two formats can share the arrays of their sparse levels, whatever modes these store and whatever
+// dense blocks are below.
 func (f Format) SameEntries(g Format) bool {
 	n := f.Sparse()
-	return n == g.Sparse() && slices.Equal(f.Levels[:n], g.Levels[:n]) && slices.Equal(f.ModeOrder[:n], g.ModeOrder[:n])
+	return n == g.Sparse() && slices.Equal(f.Levels[:n], g.Levels[:n])
 }
 
 // Natural reports whether the modes are stored in their own order.

@@ -22,6 +22,8 @@ const unknownDensity = 0.01
 //   - an expression with a value at every coordinate is dense;
 //   - a copy, or an elementwise expression of sparse operands, keeps the format of its first sparse operand;
 //   - a vector, and a matrix with a mode that only dense operands have, is dense;
+//   - a product of one sparse operand, whose entries are at variables of the result, and dense ones has its pattern, with a dense block of
+//     the other modes for each entry;
 //   - modes that only dense operands have are dense, the first mode too unless most of its coordinates would be empty, and the
 //     others are compressed: CSR for products of sparse matrices.
 //
@@ -55,13 +57,38 @@ func Expected(a bind.Assignment) (f format.Format, pattern *index.Tensor, entrie
 		f = format.AllDense(n)
 	default:
 		entries = Density(a) * volume
-		f = byMode(a, filled, columns, entries)
+		var ok bool
+		if f, ok = inBlocks(a); !ok {
+			f = byMode(a, filled, columns, entries)
+		}
 		return f, Pattern(a, f), entries
 	}
 	if f.Dense() {
 		return f, nil, volume
 	}
 	return f, Pattern(a, f), Density(a) * volume
+}
+
+// inBlocks is the format of a product with one sparse operand that has a dense block for each entry of it, where the result has the variables
+// of these entries.
+func inBlocks(a bind.Assignment) (f format.Format, ok bool) {
+	owner := single(a)
+	if owner == nil {
+		return f, false
+	}
+	for level, v := range a.Entries(owner) {
+		m := slices.Index(a.LHS.Vars, v)
+		if m < 0 || slices.Contains(f.ModeOrder, m) {
+			return f, false
+		}
+		f.Levels, f.ModeOrder = append(f.Levels, a.Of(owner.Tensor).Format.Levels[level]), append(f.ModeOrder, m)
+	}
+	for m := range a.LHS.Vars {
+		if !slices.Contains(f.ModeOrder, m) {
+			f.Levels, f.ModeOrder = append(f.Levels, format.Dense{}), append(f.ModeOrder, m)
+		}
+	}
+	return f, f.Equal(f.Writable())
 }
 
 // byMode is the format whose levels are dense for modes that only dense operands have, and for the first mode unless most of its

@@ -213,7 +213,7 @@ class Call:
         return out, self._pattern_on([o.pattern for o in operands])
 
     def _pattern_on(self, patterns: Sequence[Pattern | None]) -> Pattern | None:
-        """The pattern of the result, once it is known: an operand's, or one with other dense levels, or what was found."""
+        """The pattern of the result once it is known: an operand's, with other dense levels, or one that was found."""
         of, format = self.kernel.pattern_of, self.kernel.format
         shared = self.result_pattern if of < 0 else patterns[of]
         return shared if shared is None or format is None else with_dense(shared, format, self.shape)
@@ -286,8 +286,6 @@ class Call:
                 block[slot.place] = out.data_ptr()
         check(tally.run(self.tally, compute or self.kernel.compute, block.buffer_info()[0]))
         return out
-
-    # Sparse results --------------------------------------------------------------------------------------------
 
     @property
     def result_pattern(self) -> Pattern | None:

@@ -175,8 +175,8 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
 
 def _entries(pattern: Pattern) -> tuple[Any, ...]:
     """Equal for patterns that share the arrays of their sparse levels, whatever dense levels are below."""
-    n = pattern.format.sparse
-    return pattern.format.levels[:n], pattern.format.order[:n], *map(id, pattern.tensors() or [pattern])
+    kept: Sequence[Any] = pattern.tensors() or (pattern,)
+    return pattern.format.levels[: pattern.format.sparse_levels], *map(id, kept)
 
 
 def _stored(pattern: Pattern) -> int:

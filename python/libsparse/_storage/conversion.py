@@ -96,8 +96,8 @@ def with_dense(pattern: Pattern, format: Format, shape: tuple[int, ...], block: 
         return origin
 
     def build() -> Pattern:
-        pos, crd = (tuple(arrays[: format.sparse]) for arrays in (origin.pos, origin.crd))
-        nothing = (None,) * (len(format.levels) - format.sparse)
+        pos, crd = (tuple(arrays[: format.sparse_levels]) for arrays in (origin.pos, origin.crd))
+        nothing = (None,) * (len(format.levels) - format.sparse_levels)
         made = type(origin)(format, shape, pos + nothing, crd + nothing, block)
         made.origin = weakref.ref(origin)  # weak: no cycle that keeps arrays alive
         return made

@@ -86,7 +86,7 @@ class Format:
         return not self.is_dense and any(level.full or level.filling for level in self.kinds[-1:])
 
     @functools.cached_property
-    def sparse(self) -> int:
+    def sparse_levels(self) -> int:
         """How many levels there are down to the last that is not dense: each entry has a dense block of the others."""
         return max([n + 1 for n, letter in enumerate(self.levels) if letter != "d"], default=0)
 

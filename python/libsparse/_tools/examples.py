@@ -279,6 +279,7 @@ F.permute | str(ls.Format("csr").{name}((1, 0))) -> 'csc'
 F.compressed | ls.Format("csr").{name} -> Format('dcsr')
 F.padded F.is_dense F.pads | ls.Format("csr").{name} -> False
 F.writable | ls.Format("csr").{name} -> Format('csr')
+F.sparse_levels | ls.Format("dsd").{name} -> 2
 F.ndim | ls.Format("csr").{name} -> 2
 F.kinds | [level.name for level in ls.Format("csr").{name}] -> ['dense', 'compressed']
 F.resolve | ls.Format("coo").{name}(3) -> Format('coo')

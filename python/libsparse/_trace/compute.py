@@ -61,9 +61,10 @@ def _called(problem: Problem, operands: Sequence[Operand]) -> Result:
 def _explicit(problem: Problem, operands: Sequence[Operand], found: kernel.Kernel) -> Problem:
     """A problem that says what the compiler has inferred: the format and the dtype of its result, and whose pattern."""
     format = found.format if problem.output_format is None else problem.output_format
-    of = found.pattern_of
-    owner = operands[of].pattern if of >= 0 and of not in found.convert and problem.inputs[of] == problem.output else None
-    of = problem.pattern_of if owner is None or owner.format != format else of  # else without other dense levels
+    of, found_of = problem.pattern_of, found.pattern_of
+    if found_of >= 0 and found_of not in found.convert and problem.inputs[found_of] == problem.output:
+        owner = operands[found_of].pattern
+        of = found_of if owner is not None and owner.format == format else of  # not with other dense levels below
     dtype = dtypes.DTYPES[found.dtype] if problem.dtype is None else problem.dtype
     return problem._replace(output_format=format, pattern_of=of, dtype=dtype)
 
