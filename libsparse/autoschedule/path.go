@@ -122,7 +122,11 @@ func (p *pathSearch) price(set uint, terms []*index.Access, b *bind.Table, limit
 	a := p.describe(bind.Assignment{Assignment: p.contract(set, terms), Table: b})
 	fixed := p.constants.Step
 	if set != 1<<len(p.accesses)-1 {
-		fixed += p.constants.Temporary * float64(a.Result().NNZ)
+		each := p.constants.Temporary
+		if a.Result().Format.Dense() {
+			each *= p.constants.Filled
+		}
+		fixed += each * float64(a.Result().NNZ)
 	}
 	if fixed >= limit {
 		return a.LHS, a.Result(), math.Inf(1)

@@ -21,7 +21,7 @@ const unknownDensity = 0.01
 //   - a product of one sparse operand, which has the result's variables, and dense ones has the sparse operand's pattern;
 //   - an expression with a value at every coordinate is dense;
 //   - a copy, or an elementwise expression of sparse operands, keeps the format of its first sparse operand;
-//   - a vector, and a matrix with a mode that only dense operands have, is dense;
+//   - what has no more than one mode that a sparse operand has is dense: vectors, products with dense matrices, and batches of those;
 //   - a product of one sparse operand, whose entries are at variables of the result, and dense ones has its pattern, with a dense block of
 //     the other modes for each entry;
 //   - modes that only dense operands have are dense, the first mode too unless most of its coordinates would be empty, and the
@@ -53,7 +53,7 @@ func Expected(a bind.Assignment) (f format.Format, pattern *index.Tensor, entrie
 	case Everywhere(a):
 		f = format.AllDense(n)
 	case ok:
-	case n <= 1 || !sparse || n == 2 && slices.Contains(filled, true):
+	case !sparse || len(slices.DeleteFunc(slices.Clone(filled), func(dense bool) bool { return dense })) <= 1:
 		f = format.AllDense(n)
 	default:
 		entries = Density(a) * volume
