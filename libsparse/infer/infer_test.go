@@ -38,6 +38,12 @@ func TestOutput(t *testing.T) {
 		{"total", "y = A(i,j)", formats{"A": "ds"}, "", ""},
 		{"TTV", "C(i,j) = A(i,j,k) * x(k)", formats{"A": "sss"}, "ds", ""},
 		{"TTM", "C(i,j,l) = A(i,j,k) * B(k,l)", formats{"A": "sss"}, "dsd", ""},
+		{"batch of SpMM", "C(b,i,k) = A(i,j) * B(b,j,k)", formats{"A": "ds"}, "ddd", ""},
+		{"SDDMM of heads", "S(h,i,j) = P(i,j) * Q(h,i,k) * K(h,j,k)", formats{"P": "ds"}, "dsd:1,2,0", "P"},
+		{"SDDMM of heads, ELL", "S(i,j,h) = P(i,j) * Q(h,i,k) * K(h,j,k)", formats{"P": "dp"}, "dsd", ""},
+		{"sum of heads", "S(i,j) = P(h,i,j)", formats{"P": "dsd:1,2,0"}, "ds", "P"},
+		{"columns scaled", "C(j,i) = A(i,j) * x(j)", formats{"A": "ds"}, "ds:1,0", "A"},
+		{"scaled by a sum", "C(i,j) = A(i,j) * (x(i) + y(j))", formats{"A": "ss"}, "ss", "A"},
 		{"MTTKRP", "M(i,j) = A(i,k,l) * B(k,j) * C(l,j)", formats{"A": "dss"}, "dd", ""},
 	} {
 		got, owner := Output(bindtest.Parse(t, c.text, c.in))
