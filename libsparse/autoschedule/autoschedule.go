@@ -253,8 +253,8 @@ func (d *Decision) buffer(a bind.Assignment, w workspace) (shared bool) {
 		d.precompute(w.at, name, cin.List, "a list over %v, sorted before it is read, since the entries come in another order", over)
 	}
 	innermost := d.Order[max(0, len(d.Order)-1):]
-	// Entries that are found one by one have no lanes, but the numbers in a block, which is written where its entry is found, and terms of
-	// one entry do.
+	// Entries that are found one by one have no lanes. The numbers in a block have, since it is written where its entry is found, and so have
+	// the terms that are summed to one entry.
 	block := w.kind == unbuffered && len(innermost) == 1 && slices.Contains(a.LHS.Vars, innermost[0])
 	if block || w.kind == scalar || !a.Result().Discovered() {
 		d.lanes(a, innermost)

@@ -15,10 +15,12 @@ import (
 // unknownDensity is assumed of operands that are empty, or whose entries nobody counted.
 const unknownDensity = 0.01
 
-// Output returns the format of the result of a, and the operand whose pattern it has, or nil.
+// Output returns the format of the result of a, and the operand whose pattern it has, or nil: their sparse levels are the same, dense levels
+// below may differ.
 //
 // The first rule that applies decides:
-//   - a product of one sparse operand, which has the result's variables, and dense ones has the sparse operand's pattern;
+//   - a product of one sparse operand, which has the result's variables, and dense ones has the sparse operand's pattern; several that have
+//     their entries together count as one;
 //   - an expression with a value at every coordinate is dense;
 //   - a copy, or an elementwise expression of sparse operands, keeps the format of its first sparse operand;
 //   - what has no more than one mode that a sparse operand has is dense: vectors, products with dense matrices, and batches of those;
@@ -57,7 +59,6 @@ func Expected(a bind.Assignment) (f format.Format, pattern *index.Tensor, entrie
 		f = format.AllDense(n)
 	default:
 		entries = Density(a) * volume
-		var ok bool
 		if f, ok = inBlocks(a); !ok {
 			f = byMode(a, filled, columns, entries)
 		}
@@ -193,7 +194,8 @@ func single(a bind.Assignment) (owner *index.Access) {
 	return owner
 }
 
-// multiplied reports whether e has a value exactly where all its sparse accesses have one: a product of those and anything dense.
+// multiplied reports whether e has a value exactly where all its sparse accesses have one. Unlike products (isProduct), factors may be any
+// expressions of dense operands that have a value everywhere.
 func multiplied(b *bind.Table, e index.Expr) bool {
 	if !slices.ContainsFunc(index.Accesses(e), func(acc *index.Access) bool { return !b.Dense(acc) }) {
 		always, _ := b.Presence(e)

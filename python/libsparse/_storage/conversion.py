@@ -89,9 +89,9 @@ def with_dense(pattern: Pattern, format: Format, shape: tuple[int, ...], block: 
         shape: The shape.
         block: The shape of each value where values are arrays.
     """
-    if pattern.format == format and pattern.shape == shape:
+    if pattern.format == format and pattern.shape == shape:  # whatever its block: results have that of their operand
         return pattern
-    origin = (pattern.origin and pattern.origin()) or pattern  # patterns that are equal are one
+    origin = (pattern.origin and pattern.origin()) or pattern  # which keeps all of them, so that each is made once
     if (origin.format, tuple(origin.shape), origin.block) == (format, shape, block):
         return origin
 

@@ -64,7 +64,7 @@ def _explicit(problem: Problem, operands: Sequence[Operand], found: kernel.Kerne
     of, found_of = problem.pattern_of, found.pattern_of
     if found_of >= 0 and found_of not in found.convert and problem.inputs[found_of] == problem.output:
         owner = operands[found_of].pattern
-        of = found_of if owner is not None and owner.format == format else of  # not with other dense levels below
+        of = found_of if owner is not None and owner.format == format else of  # graphs name whole patterns
     dtype = dtypes.DTYPES[found.dtype] if problem.dtype is None else problem.dtype
     return problem._replace(output_format=format, pattern_of=of, dtype=dtype)
 
