@@ -201,12 +201,8 @@ func gaps(p *cin.Program, a *cin.Assign, part *part, produce []*cin.Forall, held
 // leavesGaps reports whether e has values at some coordinates of v only, or not at all for some, where result stores them apart.
 func leavesGaps(b *bind.Table, result *index.Access, e index.Expr, v index.Var) bool {
 	f := b.Of(result.Tensor).Format
-	blocks := len(f.Levels)
-	for blocks > 0 && f.Levels[blocks-1].Props().Full {
-		blocks--
-	}
 	m := slices.Index(result.Vars, v)
-	apart := m < 0 || f.LevelOf(m) < blocks
+	apart := m < 0 || f.LevelOf(m) < f.Sparse()
 	return !lattice.Build(b, e, v).Dense() || apart && (len(f.Groups()) > 0 || b.Varies(e, v))
 }
 

@@ -185,8 +185,9 @@ class Call:
             block[place] = memory.address(data)
         for place in self._slots.threads:
             block[place] = threads.count()
-        shared = None if self.kernel.pattern_of < 0 else self._pattern_on(patterns)
-        if shared is not None:
+        of = self.kernel.pattern_of
+        if of >= 0:
+            shared = self._sharing(patterns[of])
             return self._compute(block, blocks.empty((shared.size,), (1,), self.dtype)), shared
         if self.is_dense:
             out = blocks.empty(self.shape, self._strides, self.dtype)
@@ -210,13 +211,13 @@ class Call:
                 data = stored(pattern, data)
             values.append(data if order is None else layout.contiguous(data, order))
         out = direct(*values, threads.count())
-        return out, self._pattern_on([o.pattern for o in operands])
+        return out, self.result_pattern if (of := self.kernel.pattern_of) < 0 else self._sharing(operands[of].pattern)
 
-    def _pattern_on(self, patterns: Sequence[Pattern | None]) -> Pattern | None:
-        """The pattern of the result once it is known: an operand's, with other dense levels, or one that was found."""
-        of, format = self.kernel.pattern_of, self.kernel.format
-        shared = self.result_pattern if of < 0 else patterns[of]
-        return shared if shared is None or format is None else with_dense(shared, format, self.shape)
+    def _sharing(self, shared: Pattern | None) -> Pattern:
+        """The pattern of the result, which has the sparse levels of an operand's."""
+        assert self.kernel.format is not None
+        found: Pattern = with_dense(shared, self.kernel.format, self.shape)
+        return found
 
     def make_direct(self, operands: Sequence[Operand]) -> None:
         """Prepares `direct`, where there is one."""
@@ -224,7 +225,7 @@ class Call:
 
     def shortest(self, operands: Sequence[Operand]) -> Direct | None:
         """The shortest way, where operand 0 is the only sparse one and the kernel reads two arrays of values."""
-        shares = self.kernel.pattern_of == 0 and self._pattern_on([operands[0].pattern]) is operands[0].pattern
+        shares = self.kernel.pattern_of == 0 and self._sharing(operands[0].pattern) is operands[0].pattern
         known = self.is_dense or (shares and not self._convert)
         run, numbers, orders = (self.direct_on(operands) if known else None) or (None, (), ())
         if run is None or len(numbers) != 2 or orders[numbers[0]] is not None:
@@ -251,7 +252,7 @@ class Call:
             return None
         outline = self.shape, self._strides, self.dtype
         way = way_among(self._ways, self.kernel, self._fixed, outline, self.orders, operands, keep=self._known is None)
-        known = self._pattern_on([o.pattern for o in operands])
+        known = self.result_pattern if (of := self.kernel.pattern_of) < 0 else self._sharing(operands[of].pattern)
         arrays = pattern_arrays(self._slots, operands, conversions)
         if self._known is not None:
             arrays.extend((place, array) for place, array in self._result_arrays() if array is not None)
