@@ -296,3 +296,22 @@ def test_two_threads_in_the_last_turn(monkeypatch: pytest.MonkeyPatch) -> None:
         with ThreadPoolExecutor(2) as both:
             turns = [both.submit(trial._turn, None, [operand], trial._copy) for _ in range(2)]
             assert [turn.result() for turn in turns] == ["result", "result"]
+
+
+def test_values_that_are_read_in_another_order_are_copied_soon() -> None:
+    """A call that puts them in order takes about as long as the copy: twenty steps of training gain from it already."""
+    A = matrix()
+    for _ in range(10):
+        WORK["transposed"](A)
+    assert copies(A)
+    A = matrix()
+    for _ in range(10):
+        WORK["vector"](A)
+    assert not copies(A)
+
+
+def test_a_trial_ends_early_where_one_way_is_clearly_faster() -> None:
+    assert lasting._differ(([3.0, 2.5, 2.6], [2.0, 1.0]))
+    assert lasting._differ(([1.0, 2.0], [2.5, 3.0]))
+    assert not lasting._differ(([3.0, 2.5, 2.1], [2.0, 1.0]))
+    assert not lasting._differ(([3.0, 2.5], []))

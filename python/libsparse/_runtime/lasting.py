@@ -36,6 +36,7 @@ _SEEN = 3  # calls in a trial that have to come with the same values before thes
 _RUN = 10  # calls of one way in a row, in whose first half a processor learns where rows end
 _RUNS = 3  # of each way
 _GAIN = 1.03  # times as fast as without a copy, in the middle of the turns, from which on it stays
+_CLEAR = 1.2  # times as long as the slowest of the other way's turns, from which on no further turn is needed
 
 Build = Callable[..., Any]
 """Prepares a problem on operands: `dispatch.build`."""
@@ -187,7 +188,8 @@ class Trial:
         result: Result = variant(operands)
         if place >= _RUN // 2:
             times[run % 2].append(time.perf_counter() - begun)
-        if self._turns >= 2 * _RUNS * _RUN and all(times):
+        ended = self._turns >= 2 * _RUNS * _RUN or (self._turns % (2 * _RUN) == 0 and _differ(times))
+        if ended and all(times):
             without, by_copy = map(_middle, times)
             self._choose(prepared, operands, copy, without / by_copy)
         return result
@@ -211,6 +213,12 @@ def _no_times() -> tuple[list[float], list[float]]:
 def _middle(times: list[float]) -> float:
     """The median of an odd number of times; Python's module for it takes 5 ms to import."""
     return sorted(times)[len(times) // 2]
+
+
+def _differ(times: tuple[list[float], list[float]]) -> bool:
+    """Whether each turn of one way was clearly faster than each of the other."""
+    without, by_copy = times
+    return all(times) and (min(without) > _CLEAR * max(by_copy) or min(by_copy) > _CLEAR * max(without))
 
 
 def _same_bits(one: Tensor, other: Tensor) -> bool:
