@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from .panels import Panels
 
 _profiled = torch._C._autograd._profiler_enabled
-_REPEATED = 64  # calls that take about as long as it takes to copy values to another format
-_REREAD = 4  # the same where calls read values in another order than theirs, which takes each about as long as a copy
+_REREAD = 8  # calls that read values in another order than theirs, which take as much longer as it takes to copy them
 _MANY = 1 << 15  # entries from which on that is longer than what a trial itself takes
 _PREPARED_KEPT = 256  # for each pattern
 _SIGNATURES_KEPT = 1024  # calls, from which those of other patterns of the same shapes begin
@@ -130,7 +129,7 @@ class Prepared:
         self.pattern = None if first is None else weakref.ref(first)
         if first is not None and not problem.schedule:
             rereads = isinstance(found, Call) and found.reads and len(problem.output) > 1 and first.size >= _MANY
-            self.expect(_REREAD if rereads else _REPEATED)
+            self.expect(_REREAD if rereads else tally.REPEATED)
 
     def expect(self, calls: int) -> None:
         """Looks, after so many calls of the present variant, whether others with the same values could be faster."""

@@ -25,7 +25,7 @@ from libsparse._storage.carried import carried
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from . import copied_formats
+from . import copied_formats, tally
 from .call import Call
 from .problem import Operand, Problem, stored_values
 from .requests import to_request
@@ -150,6 +150,10 @@ class Trial:
         number, problem = self._number, prepared.problem
         if self._left is None:
             self._left = copied_formats.of(self._call, problem, operands, number)
+            if self._calls < tally.REPEATED and self._left[:1] != [self._call.reads.get(number)]:
+                prepared.replace(self._call)  # other formats than that of the call take longer to make
+                prepared.expect(tally.REPEATED)
+                return result
         try:
             format = self._left.pop(0)
         except IndexError:  # none is left; other threads take some, too

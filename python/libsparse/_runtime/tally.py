@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 PERIOD: Final = 17  # as in direct.h
+REPEATED: Final = 64  # calls that take about as long as it takes to copy values to another format
 _RECENT = 1024
 
 watching = False
