@@ -108,6 +108,34 @@ func TestSearchesBeatManySamples(t *testing.T) {
 	}
 }
 
+// strips is about the time of a product whose columns are cut into strips: short strips suit all orders of the loops, long ones are
+// better or far worse, by the place of the loop over them.
+func strips(s *space.Space) func([]float64) (float64, bool) {
+	return func(v []float64) (float64, bool) {
+		rows, strip := math.Log2(v[0]), math.Log2(v[2])
+		near := 1 + 0.003*math.Abs(rows-4)
+		switch last := s.Params[6].Text(v[6])[len("(0,0,0,")] == '3'; {
+		case strip < 8:
+			return near * min(2, 1.17+0.15*(strip-1)), true
+		case last:
+			return near * (1 + 0.02*(strip-8)), true
+		}
+		return 2.3 * near, true
+	}
+}
+
+func TestSearchesLeaveABasin(t *testing.T) {
+	s, reached := read(t, "spmv"), 0
+	for seed := range uint64(32) {
+		if search(t, s, strips(s.Space), 60, seed)[59] < 1.05 {
+			reached++
+		}
+	}
+	if reached < 18 {
+		t.Errorf("%d of 32 searches came to the better basin", reached)
+	}
+}
+
 // line is a space of n points.
 func line(t testing.TB, n int) *space.Space {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 // Options say how a search goes.
 type Options struct {
 	// First is the number of points before the model chooses; the number of parameters and one by default. The default
-	// point of the space comes first, then random ones.
+	// point of the space comes first, then random ones. As many more random ones come later, where nothing is gained.
 	First int
 	// Known are the measurements of a search for a similar objective, of which the shape is expected here, too.
 	Known []Observation
@@ -55,7 +55,11 @@ type Tuner struct {
 	at      hyper // of the last fit
 	grown   grown
 	prior   *model
+	drawn   int // random points in between
 }
+
+// stalled is how many measurements without a gain are followed by a random point.
+const stalled = 4
 
 // grown is the forest of the last time, nil if all points could be measured, and of how many it was grown.
 type grown struct {
@@ -107,7 +111,7 @@ func (t *Tuner) Ask() (space.Point, error) {
 		}
 	}
 	measured := measurements(t.told, t.options.Log)
-	if len(t.told)+len(t.pending) >= t.options.First && len(measured) > 1 {
+	if len(t.told)+len(t.pending) >= t.options.First && len(measured) > 1 && !t.strays() {
 		if at := t.search(measured); at != nil {
 			return t.propose(at), nil
 		}
@@ -117,6 +121,27 @@ func (t *Tuner) Ask() (space.Point, error) {
 		return nil, err
 	}
 	return t.propose(at), nil
+}
+
+// strays reports whether the next point is random, which is so for every second one after some measurements without a gain, as
+// often as at first. A model that has seen one basin of several takes the parameters that hardly matter there for such as
+// matter nowhere, and expects nothing of the others.
+func (t *Tuner) strays() bool {
+	if t.drawn >= t.options.First {
+		return false
+	}
+	best := 0 // some could be measured, else there is no model
+	for i, o := range t.told {
+		if !o.Failed && (t.told[best].Failed || o.Value < t.told[best].Value) {
+			best = i
+		}
+	}
+	since := len(t.told) + len(t.pending) - 1 - best
+	if since < stalled || (since-stalled)%2 != 0 {
+		return false
+	}
+	t.drawn++
+	return true
 }
 
 // free reports whether a point may be proposed. One that is not feasible never is, as if it had been proposed before.
