@@ -318,8 +318,22 @@ def test_values_that_are_read_in_another_order_are_copied_soon() -> None:
     assert copies(A) == ["values bsc(4,4)"]
 
 
-def test_a_trial_ends_early_where_one_way_is_clearly_faster() -> None:
+def test_a_trial_ends_early_where_one_way_is_clearly_faster(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lasting._differ(([3.0, 2.5, 2.6], [2.0, 1.0]))
     assert lasting._differ(([1.0, 2.0], [2.5, 3.0]))
     assert not lasting._differ(([3.0, 2.5, 2.1], [2.0, 1.0]))
     assert not lasting._differ(([3.0, 2.5], []))
+    chosen: list[float] = []
+
+    class Way:
+        def __call__(self, operands: object) -> str:
+            return "result"
+
+    trial = lasting.Trial.__new__(lasting.Trial)
+    trial._call, trial._turns, trial._times = Way(), 2 * lasting._RUN - 1, ([60.0] * 5, [1e-9] * 4)
+    monkeypatch.setattr(lasting.Trial, "_choose", lambda *given: chosen.append(given[-1]))
+    assert trial._turn(None, [], Way()) == "result"
+    assert len(chosen) == 1
+    trial._turns, trial._times = 2 * lasting._RUN - 1, ([1e-9] * 5, [1e-9] * 4)
+    trial._turn(None, [], Way())
+    assert len(chosen) == 1
