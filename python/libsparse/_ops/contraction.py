@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
 
 import torch
+from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._lang import dtypes, operations
-from libsparse._runtime import promotion
+from libsparse._runtime import dispatch, notes, promotion
 from libsparse._runtime.dispatch import Result
-from libsparse._runtime.problem import Einsum, Operand, product
+from libsparse._runtime.problem import Einsum, Operand, Problem, product
 from libsparse._storage.format import Format
 
 
@@ -30,17 +32,102 @@ def contract(einsum: Einsum, operands: Sequence[Operand]) -> Result:
     Raises:
         ShapeError: Extents do not agree.
     """
-    kinds = {o.data.dtype for o in operands if o.data is not None}
-    target = einsum.dtype or (next(iter(kinds)) if len(kinds) == 1 else promotion.common(operands))
-    if (
-        target is not None
-        and kinds - {target}
-        and (tape.needed(operands) or not all(dtypes.holds(target, kind) for kind in kinds))
-    ):
-        operands, kinds = unify(operands, target), {target}
-    # Whether the dtype of the result follows from the operands: what is compared keeps its dtype here.
-    implied = (kinds == {target} and einsum.combine not in operations.LOGICAL) or target is None
-    problem = product(einsum if implied or einsum.dtype else einsum._replace(dtype=target), implied)
+    folded, views = fold(einsum, operands)
+    data, pattern = _contract(folded, views)
+    if len(folded.output) < len(einsum.output):
+        problem = einsum.problem()
+        data = notes.apply(Tensor.reshape, data, *problem.result_shape(problem.extents(operands)))
+    return data, pattern
+
+
+def fold(einsum: Einsum, operands: Sequence[Operand]) -> tuple[Einsum, Sequence[Operand]]:
+    """An einsum with one index in the place of several that always stand side by side, and views of its operands.
+
+    Products of stacks of matrices become products of matrices: innermost loops are longer, and kernels are shared.
+    `F.linear` of 4 x 8 x 784 elements takes 0.6 of the time.
+    """
+    dense = tuple(o.pattern is None for o in operands)
+    if all(dense) or tape.is_traced(operands) or tape.is_transformed(operands):
+        return einsum, operands  # torch's, or what has no memory
+    format = einsum.output_format
+    if format is None and (runs := _runs(einsum.inputs, einsum.output, dense, dense_format(len(einsum.output)))):
+        found = _views(einsum, operands, runs)
+        if len(found[0].output) == len(einsum.output) or _is_dense(*found):
+            return found
+    return _views(einsum, operands, _runs(einsum.inputs, einsum.output, dense, format))
+
+
+def _is_dense(einsum: Einsum, operands: Sequence[Operand]) -> bool:
+    """Whether the compiler gives an einsum a dense result."""
+    problem, operands, _ = _problem(einsum, operands)
+    kernel = dispatch.prepare(problem, operands).variant.kernel
+    return not kernel.steps and kernel.format is not None and kernel.format.is_dense
+
+
+def _views(
+    einsum: Einsum, operands: Sequence[Operand], runs: Sequence[tuple[str, ...]]
+) -> tuple[Einsum, Sequence[Operand]]:
+    """An einsum with one index for each run of indices that is one stretch of memory in all operands."""
+    for run in runs:
+        sizes = {*_sizes(run, einsum, operands)}
+        if len(sizes) == 1 and None not in sizes:
+            einsum, operands = _folded(run, einsum, operands)
+    return einsum, operands
+
+
+@functools.lru_cache(maxsize=4096)
+def _runs(
+    inputs: tuple[tuple[str, ...], ...], output: tuple[str, ...], dense: tuple[bool, ...], format: Format | None
+) -> tuple[tuple[str, ...], ...]:
+    """Indices that follow each other wherever one of them stands: in dense operands, and in a result that is dense."""
+    kept = {index for indices, is_dense in zip(inputs, dense, strict=True) if not is_dense for index in indices}
+    if format != dense_format(len(output)):
+        kept.update(output)
+    terms = [*map(list, (*inputs, output))]
+    after: dict[str, str] = {}
+    for pair in chain(*map(pairwise, terms)):
+        having = [term for term in terms if not {*pair}.isdisjoint(term)]
+        if kept.isdisjoint(pair) and all(pair in pairwise(term) for term in having):
+            after[pair[0]] = pair[1]
+    runs = []
+    for first in after.keys() - {*after.values()}:
+        run = [first]
+        while run[-1] in after:
+            run.append(after[run[-1]])
+        runs.append(tuple(run))
+    return tuple(sorted(runs))
+
+
+def _sizes(run: tuple[str, ...], einsum: Einsum, operands: Sequence[Operand]) -> Iterator[torch.Size | None]:
+    """The extents of a run in each operand that has it; None where they are not one stretch of memory."""
+    for indices, operand in zip(einsum.inputs, operands, strict=True):
+        if run[0] in indices:
+            begin = indices.index(run[0])
+            part = slice(begin, begin + len(run))
+            sizes, strides = operand.shape[part], operand.values.stride()[part]
+            inner = (stride * size for stride, size in zip(strides[1:], sizes[1:], strict=True))
+            yield sizes if (*inner,) == strides[:-1] else None
+
+
+def _folded(run: tuple[str, ...], einsum: Einsum, operands: Sequence[Operand]) -> tuple[Einsum, Sequence[Operand]]:
+    """An einsum with one index in the place of a run, and views of the operands that have it."""
+    first, others = run[0], {*run[1:]}
+    views = [
+        Operand(None, notes.apply(Tensor.flatten, o.data, begin := indices.index(first), begin + len(others)))
+        if first in indices
+        else o
+        for indices, o in zip(einsum.inputs, operands, strict=True)
+    ]
+    inputs = tuple(tuple(index for index in indices if index not in others) for indices in einsum.inputs)
+    output = tuple(index for index in einsum.output if index not in others)
+    given = einsum.output_format
+    format = dense_format(len(output)) if given is not None and output != einsum.output else given
+    return einsum._replace(inputs=inputs, output=output, output_format=format), views
+
+
+def _contract(einsum: Einsum, operands: Sequence[Operand]) -> Result:
+    """Computes an einsum whose indices are folded."""
+    problem, operands, target = _problem(einsum, operands)
     plain = problem.reduce == "sum" and problem.combine == "mul" and target != torch.bool
     if plain and all(o.pattern is None for o in operands):
         problem.extents(operands)
@@ -51,6 +138,21 @@ def contract(einsum: Einsum, operands: Sequence[Operand]) -> Result:
         out = torch.einsum(problem.text, *(o.data for o in same if o.data is not None))
         return (out if target is None else out.to(target)), None  # torch widens integers that it merely sums
     return tape.compute(problem, operands)
+
+
+def _problem(einsum: Einsum, operands: Sequence[Operand]) -> tuple[Problem, Sequence[Operand], torch.dtype | None]:
+    """The problem of an einsum, the operands in the dtypes in which it takes them, and the dtype of the result."""
+    kinds = {o.data.dtype for o in operands if o.data is not None}
+    target = einsum.dtype or (next(iter(kinds)) if len(kinds) == 1 else promotion.common(operands))
+    if (
+        target is not None
+        and kinds - {target}
+        and (tape.needed(operands) or not all(dtypes.holds(target, kind) for kind in kinds))
+    ):
+        operands, kinds = unify(operands, target), {target}
+    # Whether the dtype of the result follows from the operands: what is compared keeps its dtype here.
+    implied = (kinds == {target} and einsum.combine not in operations.LOGICAL) or target is None
+    return product(einsum if implied or einsum.dtype else einsum._replace(dtype=target), implied), operands, target
 
 
 def _sums_an_operand(einsum: Einsum) -> bool:

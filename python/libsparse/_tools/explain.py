@@ -11,7 +11,7 @@ import torch
 
 from libsparse._compiler import native, request
 from libsparse._lang.errors import DtypeError
-from libsparse._ops import einsum_reader, evaluate
+from libsparse._ops import contraction, einsum_reader, evaluate
 from libsparse._runtime import dispatch, promotion, tuned
 from libsparse._runtime.panels import Panels
 from libsparse._runtime.problem import Operand, Problem, key, product
@@ -83,7 +83,7 @@ def explain(
     if named or "=" in text:
         problems = evaluate.problems(text, named, format, reduce, combine)
     else:
-        question, plain = einsum_reader.read(text, operands, format, reduce, combine)
+        question, plain = contraction.fold(*einsum_reader.read(text, operands, format, reduce, combine))
         problems = iter([(product(question), plain)])
     return Explanation("\n".join(_account(problem, plain, stage, measure) for problem, plain in problems))
 
