@@ -8,10 +8,16 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from libsparse._ops import contraction, einsum_reader
+from torch.utils.checkpoint import checkpoint
 
 import libsparse as ls
 
 EXTENTS = {"b": 2, "h": 3, "i": 5, "j": 4, "k": 6, "l": 2}
+
+
+@pytest.fixture(autouse=True)
+def _fold_small_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contraction, "_LEAST", 0)
 
 
 def _dense(indices: str) -> torch.Tensor:
@@ -45,15 +51,13 @@ def test_indices_are_folded(equation: str, folded: str) -> None:
     assert _folded(equation, *operands, format="dense") == folded
     expected = torch.einsum(equation, *(o.to_dense() for o in operands))
     torch.testing.assert_close(ls.einsum(equation, *operands, format="dense"), expected)
-    found = ls.einsum(equation, *operands)
-    assert found.shape == expected.shape
-    torch.testing.assert_close(found.to_dense(), expected)
+    torch.testing.assert_close(ls.einsum(equation, *operands).to_dense(), expected)
 
 
 def test_sparse_results_keep_their_indices() -> None:
     A, q, k = _sparse("ij"), _dense("bhik"), _dense("bhjk")
     found = ls.einsum("ij,bhik,bhjk->bhij", A, q, k)
-    assert found.is_sparse or found.layout is torch.strided
+    assert _folded("ij,bhik,bhjk->bhij", A, q, k) == "ij,bhik,bhjk->bhij"
     torch.testing.assert_close(found.to_dense(), torch.einsum("ij,bhik,bhjk->bhij", A.to_dense(), q, k))
 
 
@@ -74,7 +78,8 @@ def test_views_are_taken_where_memory_allows(x: torch.Tensor, folded: bool) -> N
     A = _sparse("ij")
     assert _folded("bhi,ij->bhj", x, A, format="dense") == ("bi,ij->bj" if folded else "bhi,ij->bhj")
     for _ in range(3):
-        torch.testing.assert_close(ls.einsum("bhi,ij->bhj", x, A), torch.einsum("bhi,ij->bhj", x, A.to_dense()))
+        found = ls.einsum("bhi,ij->bhj", x, A, format="dense")
+        torch.testing.assert_close(found, torch.einsum("bhi,ij->bhj", x, A.to_dense()))
 
 
 @given(b=st.integers(0, 3), h=st.integers(0, 3), reduce=st.sampled_from(["sum", "max", "mean"]), seed=st.integers(0, 9))
@@ -83,7 +88,7 @@ def test_any_extents_and_reductions(b: int, h: int, reduce: str, seed: int) -> N
     torch.manual_seed(seed)
     A = _sparse("ij")
     x = torch.randn(EXTENTS["j"], b, h, dtype=torch.float64)
-    found = ls.einsum("ij,jbh->ibh", A, x, reduce=reduce)
+    found = ls.einsum("ij,jbh->ibh", A, x, reduce=reduce, format="dense")
     one = [[ls.einsum("ij,j->i", A, x[:, p, q], reduce=reduce) for q in range(h)] for p in range(b)]
     assert found.shape == (5, b, h)
     for p in range(b):
@@ -93,7 +98,7 @@ def test_any_extents_and_reductions(b: int, h: int, reduce: str, seed: int) -> N
 
 def test_extents_that_disagree_are_named() -> None:
     with pytest.raises(ls.ShapeError, match=r"operand 2 \('bhl'\)"):
-        ls.einsum("bhi,ij,bhl->lj", torch.ones(2, 3, 5), ls.random((5, 4), 0.5), torch.ones(2, 2, 2))
+        ls.einsum("bhi,ij,bhl->lj", torch.ones(2, 3, 5), ls.random((5, 4), 0.5), torch.ones(2, 2, 2), format="dense")
 
 
 def test_layers_take_stacks_with_gradients() -> None:
@@ -118,5 +123,27 @@ def test_transforms_and_graphs_see_stacks() -> None:
     torch.testing.assert_close(tangent, F.linear(torch.ones_like(x), W.to_dense()))
 
 
+def test_results_are_no_views() -> None:
+    W, x = ls.random((6, 5), density=0.4), torch.randn(2, 3, 5)
+    for _ in range(3):
+        with torch.no_grad():
+            found = F.linear(x, W)
+        assert not found._is_view()
+        found += torch.nn.Parameter(torch.ones(6))
+        torch.testing.assert_close(found, F.linear(x, W.to_dense()) + 1)
+    y = checkpoint(lambda x: F.linear(x, W), x.clone().requires_grad_(), use_reentrant=True)
+    torch.testing.assert_close(y.relu_(), F.linear(x, W.to_dense()).relu())
+
+
 def test_explain_shows_what_runs() -> None:
-    assert "== call ==\nij,jk->ik" in ls.explain("bhi,ij->bhj", torch.ones(2, 3, 5), _sparse("ij").float())
+    x, A = torch.ones(2, 3, 5), _sparse("ij").float()
+    assert "== call ==\nij,jk->ik" in ls.explain("bhi,ij->bhj", x, A, format="dense")
+    with pytest.raises(ls.ShapeError, match=r"shape \(2, 3, 7\)"):
+        ls.explain("bhi,ij->bhj", torch.ones(2, 3, 7), A, format="dense")
+
+
+def test_few_elements_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    A = _sparse("ij")
+    assert _folded("bhi,ij->bhj", _dense("bhi"), A, format="dense") == "bhi,ij->bhj"
+    assert _folded("bhi,ij->bhj", torch.ones(100, 20, 5), A, format="dense") == "bi,ij->bj"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain, pairwise
 
 import torch
@@ -11,10 +11,12 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._lang import dtypes, operations
-from libsparse._runtime import dispatch, notes, promotion
+from libsparse._runtime import notes, promotion
 from libsparse._runtime.dispatch import Result
-from libsparse._runtime.problem import Einsum, Operand, Problem, product
+from libsparse._runtime.problem import Einsum, Operand, product
 from libsparse._storage.format import Format
+
+_LEAST = 4096  # elements of an operand whose indices are folded: of fewer ones, views take longer than they gain
 
 
 @functools.cache
@@ -33,10 +35,12 @@ def contract(einsum: Einsum, operands: Sequence[Operand]) -> Result:
         ShapeError: Extents do not agree.
     """
     folded, views = fold(einsum, operands)
-    data, pattern = _contract(folded, views)
+    data, pattern = _contract_folded(folded, views)
     if len(folded.output) < len(einsum.output):
         problem = einsum.problem()
-        data = notes.apply(Tensor.reshape, data, *problem.result_shape(problem.extents(operands)))
+        shape = problem.result_shape(problem.extents(operands))
+        # Not a view to autograd: users write to results in place.
+        data = notes.apply(lambda data: torch.ops.aten._unsafe_view.default(data, shape), data)
     return data, pattern
 
 
@@ -44,34 +48,21 @@ def fold(einsum: Einsum, operands: Sequence[Operand]) -> tuple[Einsum, Sequence[
     """An einsum with one index in the place of several that always stand side by side, and views of its operands.
 
     Products of stacks of matrices become products of matrices: innermost loops are longer, and kernels are shared.
-    `F.linear` of 4 x 8 x 784 elements takes 0.6 of the time.
+    `F.linear` of 4 x 8 x 784 elements takes 0.6 of the time. Indices of a result are folded where it is asked to be
+    dense; a sparse one would have another pattern.
+
+    Raises:
+        ShapeError: Extents do not agree.
     """
     dense = tuple(o.pattern is None for o in operands)
-    if all(dense) or tape.is_traced(operands) or tape.is_transformed(operands):
-        return einsum, operands  # torch's, or what has no memory
-    format = einsum.output_format
-    if format is None and (runs := _runs(einsum.inputs, einsum.output, dense, dense_format(len(einsum.output)))):
-        found = _views(einsum, operands, runs)
-        if len(found[0].output) == len(einsum.output) or _is_dense(*found):
-            return found
-    return _views(einsum, operands, _runs(einsum.inputs, einsum.output, dense, format))
-
-
-def _is_dense(einsum: Einsum, operands: Sequence[Operand]) -> bool:
-    """Whether the compiler gives an einsum a dense result."""
-    problem, operands, _ = _problem(einsum, operands)
-    kernel = dispatch.prepare(problem, operands).variant.kernel
-    return not kernel.steps and kernel.format is not None and kernel.format.is_dense
-
-
-def _views(
-    einsum: Einsum, operands: Sequence[Operand], runs: Sequence[tuple[str, ...]]
-) -> tuple[Einsum, Sequence[Operand]]:
-    """An einsum with one index for each run of indices that is one stretch of memory in all operands."""
+    runs = () if all(dense) else _runs(einsum.inputs, einsum.output, dense, einsum.output_format)
+    # Operands that are traced or transformed have no strides of their own to look at.
+    if not runs or tape.is_traced(operands) or tape.is_transformed(operands):
+        return einsum, operands
+    einsum.problem().extents(operands)  # errors name the shapes that the user knows
     for run in runs:
-        sizes = {*_sizes(run, einsum, operands)}
-        if len(sizes) == 1 and None not in sizes:
-            einsum, operands = _folded(run, einsum, operands)
+        if _is_one_stretch(run, einsum, operands):
+            einsum, operands = _fold_run(run, einsum, operands)
     return einsum, operands
 
 
@@ -81,7 +72,7 @@ def _runs(
 ) -> tuple[tuple[str, ...], ...]:
     """Indices that follow each other wherever one of them stands: in dense operands, and in a result that is dense."""
     kept = {index for indices, is_dense in zip(inputs, dense, strict=True) if not is_dense for index in indices}
-    if format != dense_format(len(output)):
+    if format is None or format != dense_format(len(output)):
         kept.update(output)
     terms = [*map(list, (*inputs, output))]
     after: dict[str, str] = {}
@@ -98,50 +89,37 @@ def _runs(
     return tuple(sorted(runs))
 
 
-def _sizes(run: tuple[str, ...], einsum: Einsum, operands: Sequence[Operand]) -> Iterator[torch.Size | None]:
-    """The extents of a run in each operand that has it; None where they are not one stretch of memory."""
+def _is_one_stretch(run: tuple[str, ...], einsum: Einsum, operands: Sequence[Operand]) -> bool:
+    """Whether operands that have a run have views with one index for it, and one of them many elements."""
+    elements = 0
     for indices, operand in zip(einsum.inputs, operands, strict=True):
         if run[0] in indices:
             begin = indices.index(run[0])
             part = slice(begin, begin + len(run))
             sizes, strides = operand.shape[part], operand.values.stride()[part]
-            inner = (stride * size for stride, size in zip(strides[1:], sizes[1:], strict=True))
-            yield sizes if (*inner,) == strides[:-1] else None
+            if strides[:-1] != tuple(stride * size for stride, size in zip(strides[1:], sizes[1:], strict=True)):
+                return False
+            elements = max(elements, operand.values.numel())
+    return elements >= _LEAST
 
 
-def _folded(run: tuple[str, ...], einsum: Einsum, operands: Sequence[Operand]) -> tuple[Einsum, Sequence[Operand]]:
+def _fold_run(run: tuple[str, ...], einsum: Einsum, operands: Sequence[Operand]) -> tuple[Einsum, Sequence[Operand]]:
     """An einsum with one index in the place of a run, and views of the operands that have it."""
     first, others = run[0], {*run[1:]}
-    views = [
-        Operand(None, notes.apply(Tensor.flatten, o.data, begin := indices.index(first), begin + len(others)))
-        if first in indices
-        else o
-        for indices, o in zip(einsum.inputs, operands, strict=True)
-    ]
+    views = []
+    for indices, operand in zip(einsum.inputs, operands, strict=True):
+        if first in indices:
+            begin = indices.index(first)
+            operand = Operand(None, notes.apply(Tensor.flatten, operand.values, begin, begin + len(others)))
+        views.append(operand)
     inputs = tuple(tuple(index for index in indices if index not in others) for indices in einsum.inputs)
     output = tuple(index for index in einsum.output if index not in others)
-    given = einsum.output_format
-    format = dense_format(len(output)) if given is not None and output != einsum.output else given
+    format = einsum.output_format if output == einsum.output else dense_format(len(output))
     return einsum._replace(inputs=inputs, output=output, output_format=format), views
 
 
-def _contract(einsum: Einsum, operands: Sequence[Operand]) -> Result:
+def _contract_folded(einsum: Einsum, operands: Sequence[Operand]) -> Result:
     """Computes an einsum whose indices are folded."""
-    problem, operands, target = _problem(einsum, operands)
-    plain = problem.reduce == "sum" and problem.combine == "mul" and target != torch.bool
-    if plain and all(o.pattern is None for o in operands):
-        problem.extents(operands)
-        # Torch widens sums of integers, and refuses to multiply one that it takes on the way by what is left.
-        whole = target is not None and not (target.is_floating_point or target.is_complex)
-        widened = whole and (len(operands) > 2 or _sums_an_operand(einsum))
-        same = unify(operands, torch.int64 if widened else target)
-        out = torch.einsum(problem.text, *(o.data for o in same if o.data is not None))
-        return (out if target is None else out.to(target)), None  # torch widens integers that it merely sums
-    return tape.compute(problem, operands)
-
-
-def _problem(einsum: Einsum, operands: Sequence[Operand]) -> tuple[Problem, Sequence[Operand], torch.dtype | None]:
-    """The problem of an einsum, the operands in the dtypes in which it takes them, and the dtype of the result."""
     kinds = {o.data.dtype for o in operands if o.data is not None}
     target = einsum.dtype or (next(iter(kinds)) if len(kinds) == 1 else promotion.common(operands))
     if (
@@ -152,7 +130,17 @@ def _problem(einsum: Einsum, operands: Sequence[Operand]) -> tuple[Problem, Sequ
         operands, kinds = unify(operands, target), {target}
     # Whether the dtype of the result follows from the operands: what is compared keeps its dtype here.
     implied = (kinds == {target} and einsum.combine not in operations.LOGICAL) or target is None
-    return product(einsum if implied or einsum.dtype else einsum._replace(dtype=target), implied), operands, target
+    problem = product(einsum if implied or einsum.dtype else einsum._replace(dtype=target), implied)
+    plain = problem.reduce == "sum" and problem.combine == "mul" and target != torch.bool
+    if plain and all(o.pattern is None for o in operands):
+        problem.extents(operands)
+        # Torch widens sums of integers, and refuses to multiply one that it takes on the way by what is left.
+        whole = target is not None and not (target.is_floating_point or target.is_complex)
+        widened = whole and (len(operands) > 2 or _sums_an_operand(einsum))
+        same = unify(operands, torch.int64 if widened else target)
+        out = torch.einsum(problem.text, *(o.data for o in same if o.data is not None))
+        return (out if target is None else out.to(target)), None  # torch widens integers that it merely sums
+    return tape.compute(problem, operands)
 
 
 def _sums_an_operand(einsum: Einsum) -> bool:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import torch
 from torch import Tensor
 
 from libsparse._compiler import target
@@ -16,7 +15,7 @@ from . import blocks, layout
 from .call import Call
 from .problem import Operand, Problem
 
-_CACHES: Final = 4  # near caches that the copies of all rows may take: a panel's take one
+_CACHES: Final = 4  # near caches that the copies of all rows may take: those of a panel, a power of 2 of rows, take one
 _LEAST: Final = 64  # bytes of a panel's rows as a kernel reads them: a line of a cache
 
 
@@ -97,8 +96,10 @@ def divided(whole: Call, problem: Problem, operands: Sequence[Operand], build: C
     rows = operands[number].values
     if problem.inputs[number][0] != index or rows.dtype != whole.dtype or not rows.is_contiguous():
         return whole
-    count, width = rows.shape[0], _width(rows.shape[1] + whole.shape[1], rows.dtype)
-    if count < _CACHES * width or any([_is_beyond_caches(operand) for operand in operands]):
+    count, row = rows.shape[0], (rows.shape[1] + whole.shape[1]) * rows.dtype.itemsize
+    near = target.caches()[0] if target.caches() else 1 << 20
+    width = max(1 << max(1, near // row).bit_length() - 1, _LEAST // rows.dtype.itemsize)
+    if count < 2 * width or count * row < _CACHES * near or any(map(_is_beyond_caches, operands)):
         return whole
     call = build(problem, _panel(operands, number, 0, width))
     rest = build(problem, _panel(operands, number, count - count % width, count)) if count % width else call
@@ -114,11 +115,3 @@ def _is_beyond_caches(operand: Operand) -> bool:
         return False
     read = pattern.size * (2 * pattern.index_dtype.itemsize + operand.dtype.itemsize)  # with places of values
     return read >= max(target.caches(), default=sys.maxsize) and pattern.statistics.scattered
-
-
-def _width(columns: int, dtype: torch.dtype) -> int:
-    """A power of 2: rows of the operand and the result, with that many columns in all, which a near cache holds."""
-    caches = target.caches()
-    near = caches[0] if caches else 1 << 20
-    width = max(1, near // (columns * dtype.itemsize))
-    return max(1 << width.bit_length() - 1, _LEAST // dtype.itemsize)
