@@ -115,7 +115,7 @@ def test_layers_take_stacks_with_gradients() -> None:
         torch.testing.assert_close(y.grad, z.grad)
 
 
-def test_transforms_and_graphs_see_stacks() -> None:
+def test_transforms_see_stacks() -> None:
     W = ls.random((6, 5), density=0.4)
     x = torch.randn(4, 2, 3, 5)
     torch.testing.assert_close(torch.func.vmap(lambda t: F.linear(t, W))(x), F.linear(x, W.to_dense()))

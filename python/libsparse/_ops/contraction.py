@@ -71,10 +71,11 @@ def _runs(
     inputs: tuple[tuple[str, ...], ...], output: tuple[str, ...], dense: tuple[bool, ...], format: Format | None
 ) -> tuple[tuple[str, ...], ...]:
     """Indices that follow each other wherever one of them stands: in dense operands, and in a result that is dense."""
+    # Patterns have their indices one by one, and so has a result that may get a pattern.
     kept = {index for indices, is_dense in zip(inputs, dense, strict=True) if not is_dense for index in indices}
     if format is None or format != dense_format(len(output)):
         kept.update(output)
-    terms = [*map(list, (*inputs, output))]
+    terms = (*inputs, output)
     after: dict[str, str] = {}
     for pair in chain(*map(pairwise, terms)):
         having = [term for term in terms if not {*pair}.isdisjoint(term)]
