@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from libsparse._compiler import kernel
 from libsparse._runtime import tally
 
 import libsparse as ls
@@ -48,3 +49,16 @@ def test_who_watches_sees_the_first_one(monkeypatch):
     other = _like(2)
     _step(other, X)
     assert len(other.pattern.calls) == 3
+
+
+def test_large_sparse_results_begin_with_what_others_prepared(monkeypatch):
+    def sums(seed: int) -> list[torch.Tensor]:
+        torch.manual_seed(seed)
+        places = torch.randperm(9000)
+        A = ls.from_coo(torch.stack([torch.arange(9000), places]), torch.rand(9000), (9000, 9000), format="csr")
+        B = ls.from_csr(A.crow_indices(), A.col_indices().flip(0), torch.rand(9000), A.shape)
+        return [(A + B).values(), A.to_format("csc").values()]
+
+    sums(0)
+    monkeypatch.setattr(kernel, "find", pytest.fail)
+    assert [values.numel() > 8999 for values in sums(1)] == [True, True]

@@ -136,8 +136,8 @@ class Call:
         return self.kernel.format is None or self.kernel.format.is_dense
 
     def is_small(self) -> bool:
-        """Whether a dense result takes little memory."""
-        return not self._strides or memory.is_small(math.prod(self.shape), self.dtype.itemsize)
+        """Whether the result is sparse, or takes little memory."""
+        return not self.is_dense or memory.is_small(math.prod(self.shape), self.dtype.itemsize)
 
     def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
         """Run on operands that have the patterns, shapes, strides and dtypes of this call.

@@ -144,7 +144,7 @@ class Pattern:
     @property
     def extents(self) -> tuple[int, ...]:
         """The extent of each level, in storage order."""
-        return tuple(self.shape[mode] for mode in self.format.order)
+        return tuple([self.shape[mode] for mode in self.format.order])
 
     @property
     def ndim(self) -> int:

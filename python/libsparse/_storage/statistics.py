@@ -176,9 +176,10 @@ class Statistics:
         same time for every pattern; few entries count as not scattered.
         """
         coordinates = self._crd[-1]
-        if coordinates is None or len(coordinates) < FEW or not self._format.kinds[-1].lists:
+        count = 0 if coordinates is None else coordinates.numel()
+        if coordinates is None or count < FEW or not self._format.kinds[-1].lists:
             return False
-        every = coordinates.numel() // _RUNS
+        every = count // _RUNS
         above = min(2 * self._size // max(self._rows, 1) + 2, _WINDOW, every - _RUN)
         beside, below = _neighbours(coordinates, above)
         entries = _RUNS * _RUN
