@@ -75,7 +75,11 @@ func verify(c *Compilation) error {
 
 // split divides each assignment where its terms sum over different variables, and each part along a contraction path.
 func split(c *Compilation) error {
-	if n := c.onePass(); n != nil {
+	n, err := c.onePass()
+	if err != nil {
+		return err
+	}
+	if n != nil {
 		c.Nests = []*Nest{n}
 		return nil
 	}

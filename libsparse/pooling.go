@@ -1,10 +1,27 @@
 package libsparse
 
-import "libsparse/libsparse/lower"
+import (
+	"slices"
+
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/lower"
+)
 
 // onePass is the only nest of a pooling that one pass over the entries computes, nil of any other program: its steps store the
-// scores.
-func (c *Compilation) onePass() *Nest {
+// scores. It is an error if a pooling that stores logarithms takes several steps, which don't.
+func (c *Compilation) onePass() (*Nest, error) {
+	n := c.pass()
+	stores := func(a *index.Assignment) bool { m := a.Pooling(); return m != nil && m.Logs != nil }
+	if n == nil && slices.ContainsFunc(c.Program, stores) {
+		return nil, diag.Errorf(diag.Unsupported, "%s: %s takes a matrix with compressed rows, and dense operands", lines(c.Program), dtype.SoftmaxMeanInto)
+	}
+	return n, nil
+}
+
+// pass is the nest, nil where there is none.
+func (c *Compilation) pass() *Nest {
 	r := c.Request
 	if len(c.Program) != 1 || c.Program[0].Pooling() == nil || r.Output.Divided || r.Schedule != "" {
 		return nil

@@ -40,10 +40,10 @@ const (
 	// SoftmaxMean is the mean of its second argument, weighted by the softmax of its first. It reduces, and is computed in steps or by
 	// a kernel in one pass: it is no operator on two values.
 	SoftmaxMean Op = "softmax_mean"
+	// SoftmaxMeanInto is the same, by a kernel in one pass that also stores, in its third argument, the logarithm of the sum of exp of its first.
+	SoftmaxMeanInto Op = "softmax_mean_into"
 	// WeightedSum is the sum of its second argument, weighted by its first: what a product is, in one pass that stores no weights.
 	WeightedSum Op = "weighted_sum"
-	// LogSumExp is the logarithm of the sum of exp of its argument.
-	LogSumExp Op = "log_sum_exp"
 	// Sum is the sum of its argument over the indices that nothing else in the assignment has. It is computed in a step of its own.
 	Sum Op = "sum"
 )
@@ -61,9 +61,9 @@ func (op Op) Arity() int {
 	switch op {
 	case Add, Sub, Mul, Div, Min, Max, And, Or, Xor, First, Second, Pow, Atan2, Fmod, Remainder, FloorDivide, Lt, Le, Gt, Ge, Eq, Ne, SoftmaxMean, WeightedSum:
 		return 2
-	case Where:
+	case Where, SoftmaxMeanInto:
 		return 3
-	case Neg, Sum, LogSumExp:
+	case Neg, Sum:
 		return 1
 	}
 	if _, ok := functions[op]; ok {
@@ -130,7 +130,7 @@ func (op Op) IsComparison() bool {
 }
 
 // Pools reports whether op makes one value of those at the entries of a row, by weights: it is a whole right side.
-func (op Op) Pools() bool { return op == SoftmaxMean || op == WeightedSum || op == LogSumExp }
+func (op Op) Pools() bool { return op == SoftmaxMean || op == SoftmaxMeanInto || op == WeightedSum }
 
 // IsLogical reports whether the values of op are truth values.
 func (op Op) IsLogical() bool { return op.IsComparison() || op == And || op == Or || op == Xor }
@@ -141,7 +141,7 @@ func (op Op) Divides() bool { return op == FloorDivide || op == Remainder || op 
 // NeedsFloat reports whether op has a value for floating arguments only. The functions that round, and abs, keep integers.
 func (op Op) NeedsFloat() bool {
 	switch op {
-	case Div, Atan2, SoftmaxMean, WeightedSum, LogSumExp:
+	case Div, Atan2, SoftmaxMean, SoftmaxMeanInto, WeightedSum:
 		return true
 	case Abs, Conj, Real, Imag, "floor", "ceil", "trunc", "round":
 		return false

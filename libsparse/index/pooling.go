@@ -12,16 +12,19 @@ import (
 //
 //   - softmax_mean(score, value) is the mean of value over the indices that both arguments have and the result has not, weighted by
 //     exp(score) at the elements where score has a value;
-//   - weighted_sum(weight, value) is the sum of weight * value over them;
-//   - log_sum_exp(score) is the logarithm of the sum of exp(score) over the indices of its first operand that the result has not.
+//   - softmax_mean_into(score, value, logs) is the same, and stores the logarithm of the sum of exp(score) in logs, an operand with
+//     the indices that the result and the score have: gradients need it, and a kernel of its own would compute all scores again;
+//   - weighted_sum(weight, value) is the sum of weight * value over them.
 //
 // Indices that only the first argument has are summed in it first. So attention is O(i,k) = softmax_mean(M(i,j) * Q(i,d) * K(j,d), V(j,k)).
 
 // Pooling is the parts of a pooling.
 type Pooling struct {
 	Op dtype.Op
-	// Score is the score, or the weight; Value is nil where log_sum_exp has none.
+	// Score is the score, or the weight.
 	Score, Value Expr
+	// Logs is where the logarithms of the sums of exp(score) are stored, nil for nowhere.
+	Logs *Access
 	// Rows are the indices of the result that the score has: each has weights of its own. Columns are the others.
 	Rows, Columns []Var
 	// Averaged are the indices of the mean, Summed those that are summed in the score.
@@ -37,12 +40,10 @@ func (a *Assignment) Pooling() *Pooling {
 	if !ok || !c.Op.Pools() || c.Function != nil {
 		return nil
 	}
-	m := &Pooling{Op: c.Op, Score: c.Args[0]}
-	scored := Vars(m.Score)
-	valued := pooled(m.Score, a.LHS.Vars)
-	if len(c.Args) > 1 {
-		m.Value = c.Args[1]
-		valued = Vars(m.Value)
+	m := &Pooling{Op: c.Op, Score: c.Args[0], Value: c.Args[1]}
+	scored, valued := Vars(m.Score), Vars(m.Value)
+	if len(c.Args) > 2 {
+		m.Logs, _ = c.Args[2].(*Access)
 	}
 	for _, v := range a.LHS.Vars {
 		if slices.Contains(scored, v) {
@@ -61,15 +62,6 @@ func (a *Assignment) Pooling() *Pooling {
 	return m
 }
 
-// pooled are the indices over which a score without a value is pooled: those that the result has not, of the first operand.
-func pooled(score Expr, kept []Var) []Var {
-	accesses := Accesses(score)
-	if len(accesses) == 0 {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(accesses[0].Vars), func(v Var) bool { return slices.Contains(kept, v) })
-}
-
 // verifyPooling checks that a pooling is the whole right side, and that its arguments have the indices that it pools over.
 func (a *Assignment) verifyPooling() error {
 	m := a.Pooling()
@@ -82,7 +74,7 @@ func (a *Assignment) verifyPooling() error {
 	scored := Vars(m.Score)
 	missing := func(v Var) bool { return !slices.Contains(scored, v) }
 	inner := pools(m.Score)
-	if m.Value != nil && inner == "" {
+	if inner == "" {
 		inner = pools(m.Value)
 	}
 	switch {
@@ -92,8 +84,25 @@ func (a *Assignment) verifyPooling() error {
 		return diag.Errorf(diag.Unsupported, "%s: %s reduces by itself; write =", a, m.Op)
 	case len(m.Averaged) == 0 || slices.ContainsFunc(m.Averaged, missing):
 		return diag.Errorf(diag.Unsupported, "%s: %s reduces over the indices that the result has not; each of its arguments needs them", a, m.Op)
+	case m.Op == dtype.SoftmaxMeanInto && !a.storesLogs(m):
+		return diag.Errorf(diag.Unsupported, "%s: the third argument of %s is an operand that nothing else reads, with the indices %v", a, m.Op, m.Rows)
 	}
 	return nil
+}
+
+// storesLogs reports whether the third argument of a pooling is an operand of its own with an element for each row.
+func (a *Assignment) storesLogs(m *Pooling) bool {
+	s := m.Logs
+	if s == nil || s.Windows != nil || s.Tensor.PatternOnly || len(s.Vars) != len(m.Rows) {
+		return false
+	}
+	for _, v := range m.Rows {
+		if !slices.Contains(s.Vars, v) {
+			return false
+		}
+	}
+	reads := func(acc *Access) bool { return acc.Tensor == s.Tensor }
+	return !slices.ContainsFunc(append(Accesses(m.Score), Accesses(m.Value)...), reads)
 }
 
 func partOf(a *Assignment, op dtype.Op) error {
@@ -147,11 +156,6 @@ func (s *splitter) pooling(m *Pooling) []*Assignment {
 	less := &Call{Op: dtype.Sub, Args: []Expr{again(acc), highest}, Region: Argument(0, 2)}
 	weight := s.step(dtype.Add, &Call{Op: "exp", Args: []Expr{less}, Region: Argument(0, 1)}, at)
 	total := s.step(dtype.Add, weight, m.Rows)
-	if m.Op == dtype.LogSumExp {
-		logarithm := &Call{Op: "log", Args: []Expr{total}, Region: Argument(0, 1)}
-		highest := &Call{Op: dtype.Max, Args: []Expr{again(top), bound}, Region: Argument(0, 2)}
-		return last(&Call{Op: dtype.Add, Args: []Expr{highest, logarithm}, Region: Every(2)})
-	}
 	mean := s.step(dtype.Add, NewCall(dtype.Mul, again(weight), s.rewrite(m.Value, at)), s.assignment.LHS.Vars)
 	return last(&Call{Op: dtype.Div, Args: []Expr{mean, total}, Region: Every(2)})
 }

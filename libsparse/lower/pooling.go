@@ -38,12 +38,18 @@ func Pooling(a bind.Assignment) bool {
 			return false
 		}
 	}
-	return atEntries(a, m)
+	return atEntries(a, m) && keepsLogs(a, m)
+}
+
+// keepsLogs reports whether logarithms, if they are stored, have the type of the result and of its sums, so that none is rounded.
+func keepsLogs(a bind.Assignment, m *index.Pooling) bool {
+	elem := a.LHS.Tensor.Elem
+	return m.Logs == nil || m.Logs.Tensor.Elem == elem && elem == elem.Accum()
 }
 
 // atEntries reports whether there are scores at the entries of sparse operands alone, and values everywhere.
 func atEntries(a bind.Assignment, m *index.Pooling) bool {
-	return hasValue(a, m.Score, true) && !hasValue(a, m.Score, false) && (m.Value == nil || hasValue(a, m.Value, false))
+	return hasValue(a, m.Score, true) && !hasValue(a, m.Score, false) && hasValue(a, m.Value, false)
 }
 
 // alone reports whether all that a reads is dense, or stored at the same entries.
@@ -175,9 +181,6 @@ func (x pooling) team(stmts []ir.Stmt) ir.Stmt {
 // allocate are the arrays of a thread.
 func (x pooling) allocate() (alloc, free []ir.Stmt) {
 	alloc = []ir.Stmt{&ir.Alloc{Array: x.weights, Size: ir.Const(poolingBlock)}}
-	if x.Value == nil {
-		return alloc, nil
-	}
 	size := ir.Expr(ir.Const(1))
 	if len(x.Columns) > 0 {
 		size = x.extent(x.Columns[0])
@@ -204,25 +207,29 @@ func (x pooling) row(e env) []ir.Stmt {
 		stmts = append(stmts, ir.Declare(x.most, ir.Number(index.Lowest(x.elem), x.elem)), ir.Declare(x.total, zero(x.elem)))
 	}
 	some := ir.Is(begin, ir.Lt, end)
-	if x.Value == nil {
-		return append(stmts, blocks, x.write(e, some, ir.Add(x.most, &ir.Unary{Op: "log", X: x.total})))
-	}
 	stmts = append(stmts, x.columns(e, func(at ir.Expr, _ env) ir.Stmt { return ir.Put(x.sums, at, zero(x.elem)) })...)
-	return slices.Concat(stmts, []ir.Stmt{blocks}, x.columns(e, func(at ir.Expr, e env) ir.Stmt {
+	stmts = append(stmts, blocks)
+	if x.Logs != nil {
+		stmts = append(stmts, x.write(x.Logs, e, some, logSum(x.most, x.total)))
+	}
+	return append(stmts, x.columns(e, func(at ir.Expr, e env) ir.Stmt {
 		value := ir.At(x.sums, at)
 		if !x.Normalized() {
-			return x.write(e, nil, value)
+			return x.write(x.program.Source.LHS, e, nil, value)
 		}
-		return x.write(e, some, ir.Div(value, x.total))
-	}))
+		return x.write(x.program.Source.LHS, e, some, ir.Div(value, x.total))
+	})...)
 }
 
-// write stores an element of the result, which is zero where the condition does not hold.
-func (x pooling) write(e env, cond, value ir.Expr) ir.Stmt {
+// logSum is the logarithm of a sum of exp, which is total as a multiple of exp(most).
+func logSum(most, total ir.Expr) ir.Expr { return ir.Add(most, &ir.Unary{Op: "log", X: total}) }
+
+// write stores an element of the result, or of the logarithms, which is zero where the condition does not hold.
+func (x pooling) write(to *index.Access, e env, cond, value ir.Expr) ir.Stmt {
 	if cond != nil {
 		value = &ir.Select{Cond: cond, Then: value, Else: zero(x.elem)}
 	}
-	return ir.Put(x.slots.vals(x.program.Source.LHS.Tensor), x.elementAt(x.program.Source.LHS, e), value)
+	return ir.Put(x.slots.vals(to.Tensor), x.elementAt(to, e), value)
 }
 
 // columns does something for each sum of a row.
@@ -255,18 +262,13 @@ func (x pooling) block(block, stop ir.Expr, e env) []ir.Stmt {
 		return append(stmts, ir.Put(x.weights, n, score), larger)
 	})
 	rescaled := []ir.Stmt{ir.Let(shrink, exp(ir.Sub(x.most, greatest))), &ir.Assign{Var: x.total, Reduce: dtype.Mul, Value: shrink}}
-	if x.Value != nil {
-		rescaled = append(rescaled, x.columns(e, func(at ir.Expr, _ env) ir.Stmt { return ir.Update(x.sums, at, dtype.Mul, shrink) })...)
-	}
+	rescaled = append(rescaled, x.columns(e, func(at ir.Expr, _ env) ir.Stmt { return ir.Update(x.sums, at, dtype.Mul, shrink) })...)
 	rescaled = append(rescaled, ir.Set(x.most, greatest))
 	n := x.Index("n")
 	weighed := ir.Count(
 		n, ir.Sub(stop, block), ir.Let(weight, exp(ir.Sub(ir.At(x.weights, n), x.most))), ir.Put(x.weights, n, weight), ir.Increase(x.total, weight),
 	)
 	stmts := []ir.Stmt{ir.Declare(greatest, x.most), scored, ir.When(ir.Is(greatest, ir.Gt, x.most), rescaled...), weighed}
-	if x.Value == nil {
-		return stmts
-	}
 	return append(stmts, x.add(block, stop, e)...)
 }
 

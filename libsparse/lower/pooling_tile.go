@@ -63,13 +63,9 @@ func (t tile) matrices() []ir.Stmt {
 	matrix, e := t.Index("matrix"), env{phase: computing}
 	stmts := t.decode(matrix, t.outer(), &e)
 	body := append(t.compute(e), ir.Put(t.computed, ir.Add(ir.Mul(matrix, t.groups), t.group), ir.Number(1, dtype.U8)))
-	if t.Value == nil {
-		stmts = append(stmts, body...)
-	} else {
-		k, sum := t.Index("k"), t.Scalar("none", t.elem)
-		at := ir.Add(ir.Mul(matrix, t.blocks), ir.IndexAt(t.list, k))
-		stmts = append(stmts, ir.Declare(sum, zero(t.elem)), ir.Count(k, t.found, ir.Increase(sum, ir.At(t.finite, at))), ir.When(ir.Is(sum, ir.Eq, zero(t.elem)), body...))
-	}
+	k, sum := t.Index("k"), t.Scalar("none", t.elem)
+	at := ir.Add(ir.Mul(matrix, t.blocks), ir.IndexAt(t.list, k))
+	stmts = append(stmts, ir.Declare(sum, zero(t.elem)), ir.Count(k, t.found, ir.Increase(sum, ir.At(t.finite, at))), ir.When(ir.Is(sum, ir.Eq, zero(t.elem)), body...))
 	return []ir.Stmt{ir.Count(matrix, t.product(t.outer()), stmts...)}
 }
 
@@ -87,20 +83,16 @@ func (t tile) compute(e env) []ir.Stmt {
 				return []ir.Stmt{ir.Put(t.tops, r, ir.Number(index.Lowest(t.elem), t.elem)), ir.Put(t.totals, r, zero(t.elem))}
 			}))
 	}
-	if t.Value != nil {
-		size := t.count * t.width()
-		stmts = append(stmts, &ir.Alloc{Array: t.pooled, Size: ir.Const(size)}, t.lanes(size, func(c ir.Expr) []ir.Stmt {
-			return []ir.Stmt{ir.Put(t.pooled, c, zero(t.elem))}
-		}))
-	}
+	size := t.count * t.width()
+	stmts = append(stmts, &ir.Alloc{Array: t.pooled, Size: ir.Const(size)}, t.lanes(size, func(c ir.Expr) []ir.Stmt {
+		return []ir.Stmt{ir.Put(t.pooled, c, zero(t.elem))}
+	}))
 	from, to, k := t.Index("from"), t.Index("to"), t.Index("k")
 	some := []ir.Stmt{ir.Let(to, ir.Min(ir.Add(from, ir.Const(tileBlocks)), t.found)), ir.Loop(k, from, to, t.scores(k, from, e)...)}
 	if t.Normalized() {
 		some = append(some, t.weigh(ir.Sub(to, from)))
 	}
-	if t.Value != nil {
-		some = append(some, t.addUp(from, ir.Sub(to, from), e)...)
-	}
+	some = append(some, t.addUp(from, ir.Sub(to, from), e)...)
 	loop := ir.Loop(from, ir.Const(0), t.found, some...)
 	loop.Step = tileBlocks
 	return append(stmts, loop, t.results(e))
@@ -217,12 +209,9 @@ func (t tile) weigh(count ir.Expr) ir.Stmt {
 			return ir.Add(ir.Add(ir.Mul(r, ir.Const(tileWidth)), ir.Mul(b, ir.Const(tileColumns))), c)
 		}
 		rescaled := []ir.Stmt{ir.Let(shrink, exp(ir.Sub(ir.At(t.tops, r), greatest))), ir.Update(t.totals, r, dtype.Mul, shrink)}
-		if t.Value != nil {
-			rescaled = append(rescaled, t.lanes(t.width(), func(c ir.Expr) []ir.Stmt {
-				return []ir.Stmt{ir.Update(t.pooled, ir.Add(ir.Mul(r, ir.Const(t.width())), c), dtype.Mul, shrink)}
-			}))
-		}
-		rescaled = append(rescaled, ir.Put(t.tops, r, greatest))
+		rescaled = append(rescaled, t.lanes(t.width(), func(c ir.Expr) []ir.Stmt {
+			return []ir.Stmt{ir.Update(t.pooled, ir.Add(ir.Mul(r, ir.Const(t.width())), c), dtype.Mul, shrink)}
+		}), ir.Put(t.tops, r, greatest))
 		alloc := func(a *ir.Array) ir.Stmt { return &ir.Alloc{Array: a, Size: ir.Const(tileColumns)} }
 		return []ir.Stmt{
 			alloc(most), t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt { return []ir.Stmt{ir.Put(most, c, ir.At(t.tops, r))} }),
@@ -281,16 +270,17 @@ func (t tile) results(e env) ir.Stmt {
 		e.bind(t.i, i)
 		some := ir.Is(t.position(i), ir.Lt, t.position(ir.Next(i)))
 		stmts := []ir.Stmt{ir.Let(i, ir.Add(t.first, r))}
-		if t.Value == nil {
-			return append(stmts, t.write(e, some, ir.Add(ir.At(t.tops, r), &ir.Unary{Op: "log", X: ir.At(t.totals, r)})))
+		result := t.program.Source.LHS
+		if t.Logs != nil {
+			stmts = append(stmts, t.write(t.Logs, e, some, logSum(ir.At(t.tops, r), ir.At(t.totals, r))))
 		}
 		return append(stmts, t.lanes(t.width(), func(c ir.Expr) []ir.Stmt {
 			e.bind(t.Columns[0], c)
 			value := ir.At(t.pooled, ir.Add(ir.Mul(r, ir.Const(t.width())), c))
 			if !t.Normalized() {
-				return []ir.Stmt{t.write(e, nil, value)}
+				return []ir.Stmt{t.write(result, e, nil, value)}
 			}
-			return []ir.Stmt{t.write(e, some, ir.Div(value, ir.At(t.totals, r)))}
+			return []ir.Stmt{t.write(result, e, some, ir.Div(value, ir.At(t.totals, r)))}
 		}))
 	})
 }

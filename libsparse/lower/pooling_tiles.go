@@ -77,9 +77,6 @@ func (x pooling) tiles() *tiles {
 
 // fits reports whether the result has one index of columns, whose extent is known, and the sums are few enough.
 func (t *tiles) fits() bool {
-	if t.Value == nil {
-		return true
-	}
 	if len(t.Columns) != 1 || slices.Contains(index.Vars(t.Value), t.i) {
 		return false
 	}
@@ -177,11 +174,8 @@ func (t *tiles) kernel() []ir.Stmt {
 		shared(p.array, ir.Mul(ir.Mul(t.product(p.outer), t.blocks), ir.Mul(t.product(p.summed), ir.Const(tileColumns))))
 		stmts = append(stmts, t.packs(p))
 	}
-	if t.Value != nil {
-		shared(t.finite, ir.Mul(matrices, t.blocks))
-		stmts = append(stmts, t.checks())
-	}
-	stmts = append(stmts, t.group())
+	shared(t.finite, ir.Mul(matrices, t.blocks))
+	stmts = append(stmts, t.checks(), t.group())
 	stmts = append(stmts, t.rows(func(row ir.Expr) ir.Expr {
 		above := ir.Div(row, t.extent(t.i))
 		group := ir.Div(ir.Remainder(row, above, t.extent(t.i)), ir.Const(t.count))

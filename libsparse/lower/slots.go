@@ -70,6 +70,9 @@ func newSlots(p *cin.Program) *slots {
 		s.windowed(p.Source.Assignment, t, i)
 		s.tensor(t, i, "")
 	}
+	if m := p.Source.Pooling(); m != nil && m.Logs != nil {
+		s.vals(m.Logs.Tensor).ReadOnly = false
+	}
 	s.orders(p)
 	s.windowed(p.Source.Assignment, p.Source.LHS.Tensor, Result)
 	if level, ok := Conversion(p.Source); ok {

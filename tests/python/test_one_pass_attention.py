@@ -9,6 +9,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 from libsparse._ops import pooled_gradient, softmax_mean
+from libsparse._ops.mean_notation import Mean, problem
+from libsparse._runtime import dispatch
+from libsparse._runtime.problem import Operand
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
@@ -215,3 +218,19 @@ def test_what_is_not_attended_does_not_count() -> None:
     torch.testing.assert_close(
         *(torch.autograd.grad(out, leaves, upstream) for out, leaves in zip(outs, with_leaves, strict=True))
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("columns", [3, 16, 300])  # entry by entry, and in tiles
+@pytest.mark.parametrize("heads", [(), (3,)])
+def test_logarithms_are_stored_beside_the_mean(heads: tuple[int, ...], columns: int, dtype: torch.dtype) -> None:
+    where = chosen()
+    q, k, v = (torch.randn(*heads, *size, dtype=dtype) for size in ((40, 5), (50, 5), (50, columns)))
+    at = ("h",) * len(heads)
+    mean = Mean((("n", "m"), (*at, "n", "d"), (*at, "m", "d")), (*at, "m", "e"), (*at, "n", "e"), (0.5,))
+    logs = torch.full((*heads, 40), torch.nan, dtype=dtype)
+    operands = [Operand(ls.from_mask(where).pattern, None), *(Operand(None, x) for x in (q, k, v))]
+    found = dispatch.run(problem(mean, logs=True), [*operands, Operand(None, logs)])[0]
+    assert torch.equal(found, dispatch.run(problem(mean), operands)[0])
+    scores = torch.where(where, q @ k.mT / 2, -torch.inf)
+    torch.testing.assert_close(logs, torch.where(where.any(1), scores.logsumexp(-1), 0))

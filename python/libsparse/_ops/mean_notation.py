@@ -35,8 +35,17 @@ class Mean(NamedTuple):
         return tuple(index for index in self.output if index in self.value and index in self.factors[-1])
 
     @property
+    def rows(self) -> Indices:
+        """The indices of the result that scores have."""
+        return tuple(index for index in self.output if any(index in indices for indices in self.factors))
+
+    @property
     def text(self) -> str:
         """The assignment; operands are A, B, ... in their order."""
+        return self.storing(logs=False)
+
+    def storing(self, *, logs: bool) -> str:
+        """The assignment, whose last operand is that of the logarithms if they are stored."""
         inputs = (*self.factors, self.value, *self.factors[: int(self.added)])
         *scores, value = [
             f"{name}({','.join(indices)})" for name, indices in zip("ABCDEFGHIJKLMNOPQRSTUVW", inputs, strict=False)
@@ -44,12 +53,22 @@ class Mean(NamedTuple):
         product = " * ".join([*(f"({n!r})" if n < 0 else repr(n) for n in self.numbers), *scores])
         if self.added:
             product += f" + {'ABCDEFGHIJKLMNOPQRSTUVW'[len(self.factors) + 1]}({','.join(self.factors[0])})"
-        return f"y({','.join(self.output)}) = softmax_mean({product}, {value})"
+        if not logs:
+            return f"y({','.join(self.output)}) = softmax_mean({product}, {value})"
+        stored = f"{'ABCDEFGHIJKLMNOPQRSTUVW'[len(inputs)]}({','.join(self.rows)})"
+        return f"y({','.join(self.output)}) = softmax_mean_into({product}, {value}, {stored})"
 
 
 @functools.lru_cache(maxsize=1024)
-def problem(mean: Mean) -> Problem:
-    """The problem that the compiler gets."""
-    inputs = (*mean.factors, mean.value, *mean.factors[: int(mean.added)])
+def problem(mean: Mean, logs: bool = False) -> Problem:
+    """The problem that the compiler gets.
+
+    Args:
+        mean: The mean.
+        logs: Whether the kernel stores the logarithms of the sums of exp(score) in a last operand, with an element for
+            each row.
+    """
+    inputs = (*mean.factors, mean.value, *mean.factors[: int(mean.added)], *((mean.rows,) if logs else ()))
     names = tuple("ABCDEFGHIJKLMNOPQRSTUVW"[: len(inputs)])
-    return Problem(mean.text, True, names, inputs, mean.output, contraction.dense_format(len(mean.output)))
+    output = mean.output
+    return Problem(mean.storing(logs=logs), True, names, inputs, output, contraction.dense_format(len(output)))

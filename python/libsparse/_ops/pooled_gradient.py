@@ -1,8 +1,9 @@
 """Gradients of means weighted by a softmax, in one pass for each, that store no scores either.
 
-With the weights w = exp(score - log_sum_exp), the gradient of the mean in its value is the sum of w * g over the rows;
-that in a score is w * (g . value - g . mean), and that in a factor of the scores the sum of those times the other
-factor. A kernel computes scores anew for each of them, which pays where it takes several rows at once, in tiles.
+With the weights w = exp(score - log(sum(exp(score)))), whose logarithms the forward pass stores, the gradient of the
+mean in its value is the sum of w * g over the rows; that in a score is w * (g . value - g . mean), and that in a factor
+of the scores the sum of those times the other factor. A kernel computes scores anew for each of them, which pays where
+it takes several rows at once, in tiles.
 """
 
 from __future__ import annotations
@@ -53,14 +54,14 @@ def _problem(output: Indices, right: str, inputs: tuple[Indices, ...]) -> Proble
     return Problem(text, True, names, inputs, output, contraction.dense_format(len(output)))
 
 
-def applies(mean: Mean, operands: Sequence[Operand], wanted: Sequence[bool]) -> bool:
-    """Whether the gradients that are wanted are computed in passes of their own.
+def applies(mean: Mean, operands: Sequence[Operand]) -> bool:
+    """Whether gradients that autograd doesn't follow are computed in passes of their own.
 
     That is so of a product of two dense factors, one of the rows and one of the columns, at the entries of a matrix
     whose neighbouring rows have most of their columns in common.
     """
     matrix, count = operands[0].sparsity, len(mean.factors)
-    if count != 3 or mean.added or operands[0].data is not None or torch.is_grad_enabled() or not any(wanted):
+    if count != 3 or mean.added or operands[0].data is not None:
         return False
     if any(operand.pattern is not None or operand.data is None for operand in operands[1:]):
         return False
@@ -98,20 +99,18 @@ class Gradients:
     Args:
         mean: The mean, to which these `applies`.
         operands: The matrix, both factors and the value.
+        logs: The logarithms of the sums of exp(score).
         out: The mean itself.
         grad: Its gradient.
     """
 
-    def __init__(self, mean: Mean, operands: Sequence[Operand], out: Tensor, grad: Tensor) -> None:
+    def __init__(self, mean: Mean, operands: Sequence[Operand], logs: Tensor, out: Tensor, grad: Tensor) -> None:
         self.mean, self.matrix = mean, operands[0].sparsity
         self.factors, self.value, self.grad = operands[1:3], operands[3], Operand(None, grad.contiguous())
-        scored = {index for indices in mean.factors for index in indices}
-        self.rows = tuple(index for index in mean.output if index in scored)
+        self.rows = mean.rows
         self.scale = math.prod(mean.numbers)
-        text = _Text()
-        score = self._score(text, self.matrix, mean.factors[0], renamed=())
-        self.total = Operand(None, text.run(self.rows, f"log_sum_exp({score})"))
-        columns = [n for n, index in enumerate(mean.output) if index not in scored]
+        self.logs = Operand(None, logs)
+        columns = [n for n, index in enumerate(mean.output) if index not in self.rows]
         self.slope = Operand(None, (grad * out).sum(columns))
 
     def of(self, number: int) -> Tensor:
@@ -137,7 +136,7 @@ class Gradients:
     def _weight(self, text: _Text, matrix: Pattern, at: Indices, indices: Indices) -> str:
         there = text.read(at, Operand(matrix, None))
         score = self._score(text, matrix, at, indices)
-        return f"{there} * exp(sum({score}) - {text.read(self.rows, self.total)})"
+        return f"{there} * exp(sum({score}) - {text.read(self.rows, self.logs)})"
 
     def _score(self, text: _Text, matrix: Pattern, at: Indices, renamed: Iterable[str]) -> str:
         """The score at an entry. What it sums over has other names than indices of the result."""

@@ -62,17 +62,29 @@ def compute(mean: Mean, operands: Sequence[Operand]) -> Tensor | None:
 
 
 class _SoftmaxMean(tape.Node):
-    """Such a mean in autograd's graph."""
+    """Such a mean in autograd's graph.
 
-    __slots__ = ("mean",)
+    Attributes:
+        mean: The mean.
+        logs: The logarithms of the sums of exp(score), where gradients will be computed in passes that read them.
+    """
+
+    __slots__ = ("logs", "mean")
 
     def __init__(self, mean: Mean, problem: Problem, patterns: Sequence[Any]) -> None:
         """Begin without a result."""
         super().__init__(problem, patterns)
         self.mean = mean
+        self.logs: Tensor | None = None
 
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
-        data, _ = super().forward(datas)
+        operands = self.operands(datas)
+        if not pooled_gradient.applies(self.mean, operands):
+            data, _ = super().forward(datas)
+            return data, data
+        extents = self.problem.extents(operands)
+        self.logs = operands[1].values.new_empty([extents[index] for index in self.mean.rows])
+        data, _ = dispatch.run(problem(self.mean, logs=True), [*operands, Operand(None, self.logs)])
         return data, data
 
     def gradients(
@@ -80,8 +92,8 @@ class _SoftmaxMean(tape.Node):
     ) -> list[Tensor | None]:
         mean, operands = self.mean, self.operands(datas)
         count = len(mean.factors)
-        if kept is not None and pooled_gradient.applies(mean, operands, wanted):
-            passes = pooled_gradient.Gradients(mean, operands, kept, grad)
+        if kept is not None and self.logs is not None and not torch.is_grad_enabled():
+            passes = pooled_gradient.Gradients(mean, operands, self.logs, kept, grad)
             return [passes.of(number) if want else None for number, want in enumerate(wanted)]
         matrix, value = operands[0].sparsity, operands[count]
         extents = self.problem.extents(operands)
