@@ -45,12 +45,16 @@ func (d *Decision) prefetch(a bind.Assignment) {
 		if !a.Dense(acc) || !slices.Contains(stored, v) || stored[len(stored)-1] != innermost {
 			continue
 		}
-		size := int64(acc.Tensor.Elem.Size())
-		if row := a.Extent(innermost) * size; row < d.constants.FarRow || a.Extent(v)*row < d.constants.FarBytes {
+		row := a.Extent(innermost) * int64(acc.Tensor.Elem.Size())
+		if row < d.constants.FarRow || a.Extent(v)*row < d.constants.FarBytes {
 			continue
 		}
-		d.add(schedule.Prefetch{Var: v, Distance: d.constants.FarAhead})
-		d.note("rows of %s are brought near %d iterations ahead, since entries of %s are scattered", acc.Tensor.Name, d.constants.FarAhead, it.Access.Tensor.Name)
+		distance := d.constants.FarAhead
+		if index.Exact(a.Extent(innermost)) { // else the length of a row isn't known, and its begin alone is brought near
+			distance = min(distance, max(d.constants.FarLeast, d.constants.FarFlight/row))
+		}
+		d.add(schedule.Prefetch{Var: v, Distance: distance})
+		d.note("rows of %s are brought near %d iterations ahead, since entries of %s are scattered", acc.Tensor.Name, distance, it.Access.Tensor.Name)
 		return
 	}
 }

@@ -197,8 +197,8 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 	if valid != nil {
 		body = []ir.Stmt{ir.When(valid, body...)}
 	}
-	ahead := l.prefetch(f, it, p, v, body, e)
-	out := l.counted(f, p, r.Lo, r.Hi, kind, append(ahead, body...), before)
+	distance, ahead := l.prefetch(f, it, p, v, r.Hi, body, e)
+	out := l.counted(f, p, r.Lo, r.Hi, kind, append(ahead, body...), append(before, distance...))
 	if len(out) > 0 {
 		loop := out[len(out)-1].(*ir.For)
 		loop.Adjacent = f.Adjacent

@@ -5,14 +5,14 @@
  * out: "ds" of f32, pattern of A
  * reorder(i, j, k)
  * precompute(Q*K, w, at=2, tile)
- * prefetch(j, 16)
+ * prefetch(j, 12)
  * unroll(j, 4)
  * bound(k, 128)
  * vectorize(k)
  * parallelize(i, threads)
  * workspace w: a scalar, since [k] is summed inside each element
  * factors other than Q*K are multiplied once for each element
- * rows of K are brought near 16 iterations ahead, since entries of A are scattered
+ * rows of K are brought near 12 iterations ahead, since entries of A are scattered
  * 4 elements over j are summed at once: they share what is loaded, and vectors of sums are reduced together
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
@@ -102,32 +102,29 @@ static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const 
         }
     }
     for (int64_t i = i_begin; i < i_end; i++) {
+        const int64_t A_p2_ahead = min_i64(12, (int64_t)A_pos2[n_i] - A_pos2[i + 1]);
         const int64_t A_p2_end = A_pos2[i + 1];
         const int64_t A_p2_rest = A_pos2[i] + (A_p2_end - A_pos2[i]) / 4 * 4;
         for (int64_t A_p2 = A_pos2[i]; A_p2 < A_p2_rest; A_p2 += 4) {
-            const int64_t A_p2_ahead_2 = min_i64(A_p2 + 16, (int64_t)A_pos2[n_i] - 1);
-            const int64_t j_ahead_2 = A_crd2[A_p2_ahead_2];
+            const int64_t j_ahead_2 = A_crd2[A_p2 + A_p2_ahead];
             __builtin_prefetch(&K_vals[j_ahead_2 * 128]);
             __builtin_prefetch(&K_vals[j_ahead_2 * 128 + 32]);
             __builtin_prefetch(&K_vals[j_ahead_2 * 128 + 64]);
             __builtin_prefetch(&K_vals[j_ahead_2 * 128 + 96]);
             const int64_t j_2 = A_crd2[A_p2];
-            const int64_t A_p2_ahead_3 = min_i64(A_p2 + 17, (int64_t)A_pos2[n_i] - 1);
-            const int64_t j_ahead_3 = A_crd2[A_p2_ahead_3];
+            const int64_t j_ahead_3 = A_crd2[A_p2 + 1 + A_p2_ahead];
             __builtin_prefetch(&K_vals[j_ahead_3 * 128]);
             __builtin_prefetch(&K_vals[j_ahead_3 * 128 + 32]);
             __builtin_prefetch(&K_vals[j_ahead_3 * 128 + 64]);
             __builtin_prefetch(&K_vals[j_ahead_3 * 128 + 96]);
             const int64_t j_3 = A_crd2[A_p2 + 1];
-            const int64_t A_p2_ahead_4 = min_i64(A_p2 + 18, (int64_t)A_pos2[n_i] - 1);
-            const int64_t j_ahead_4 = A_crd2[A_p2_ahead_4];
+            const int64_t j_ahead_4 = A_crd2[A_p2 + 2 + A_p2_ahead];
             __builtin_prefetch(&K_vals[j_ahead_4 * 128]);
             __builtin_prefetch(&K_vals[j_ahead_4 * 128 + 32]);
             __builtin_prefetch(&K_vals[j_ahead_4 * 128 + 64]);
             __builtin_prefetch(&K_vals[j_ahead_4 * 128 + 96]);
             const int64_t j_4 = A_crd2[A_p2 + 2];
-            const int64_t A_p2_ahead_5 = min_i64(A_p2 + 19, (int64_t)A_pos2[n_i] - 1);
-            const int64_t j_ahead_5 = A_crd2[A_p2_ahead_5];
+            const int64_t j_ahead_5 = A_crd2[A_p2 + 3 + A_p2_ahead];
             __builtin_prefetch(&K_vals[j_ahead_5 * 128]);
             __builtin_prefetch(&K_vals[j_ahead_5 * 128 + 32]);
             __builtin_prefetch(&K_vals[j_ahead_5 * 128 + 64]);
@@ -148,8 +145,7 @@ static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const 
             *(f32x4 *)&out_vals[A_p2] = *(const f32x4 *)&A_vals[A_p2] * w_2;
         }
         for (int64_t A_p2_2 = A_p2_rest; A_p2_2 < A_p2_end; A_p2_2++) {
-            const int64_t A_p2_ahead = min_i64(A_p2_2 + 16, (int64_t)A_pos2[n_i] - 1);
-            const int64_t j_ahead = A_crd2[A_p2_ahead];
+            const int64_t j_ahead = A_crd2[A_p2_2 + A_p2_ahead];
             __builtin_prefetch(&K_vals[j_ahead * 128]);
             __builtin_prefetch(&K_vals[j_ahead * 128 + 32]);
             __builtin_prefetch(&K_vals[j_ahead * 128 + 64]);

@@ -107,9 +107,9 @@ static void kernel_compute_work(int64_t *slots, int64_t *begun)
             for (int64_t q = 0; q < 64; q += 8) {
                 *(f32x8 *)&w[q] = (f32x8){0};
             }
+            const int64_t A_p2_ahead = min_i64(16, (int64_t)A_pos2[n_i] - A_pos2[i + 1]);
             for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                const int64_t A_p2_ahead = min_i64(A_p2 + 16, (int64_t)A_pos2[n_i] - 1);
-                const int64_t j_ahead = A_crd2[A_p2_ahead];
+                const int64_t j_ahead = A_crd2[A_p2 + A_p2_ahead];
                 __builtin_prefetch(&B_vals[j_ahead * 64]);
                 __builtin_prefetch(&B_vals[j_ahead * 64 + 32]);
                 const int64_t j = A_crd2[A_p2];
