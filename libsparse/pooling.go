@@ -10,12 +10,12 @@ import (
 )
 
 // onePass is the only nest of a pooling that one pass over the entries computes, nil of any other program: its steps store the
-// scores. It is an error if a pooling that stores logarithms takes several steps, which don't.
+// scores. It is an error if a pooling that stores what gives its weights would take several steps, since those can't.
 func (c *Compilation) onePass() (*Nest, error) {
 	n := c.pass()
-	stores := func(a *index.Assignment) bool { m := a.Pooling(); return m != nil && m.Logs != nil }
+	stores := func(a *index.Assignment) bool { m := a.Pooling(); return m != nil && m.Stores() }
 	if n == nil && slices.ContainsFunc(c.Program, stores) {
-		return nil, diag.Errorf(diag.Unsupported, "%s: %s takes a matrix with compressed rows, and dense operands", lines(c.Program), dtype.SoftmaxMeanInto)
+		return nil, diag.Errorf(diag.Unsupported, "%s: %s is computed in one pass alone: of float32 or float64, a matrix with compressed rows and dense operands, without a schedule", lines(c.Program), dtype.SoftmaxMeanInto)
 	}
 	return n, nil
 }

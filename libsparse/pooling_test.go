@@ -16,11 +16,11 @@ func attending(expr, format string, elem dtype.T, columns int) *Request {
 	shapes := map[string][]int64{
 		"P": {17, 33}, "M": {17, 33}, "Q": {17, 5}, "K": {33, 5}, "V": {33, int64(columns)},
 		"R": {3, 17, 5}, "L": {3, 33, 5}, "W": {3, 33, int64(columns)}, "x": {33}, "Y": {17, int64(columns)},
-		"S": {3, 17}, "N": {17},
+		"S": {3, 17}, "U": {3, 17}, "N": {17}, "T": {17},
 	}
 	zero := 0
 	r := &Request{Expr: expr, Output: Output{Dtype: string(elem)}}
-	for _, name := range []string{"P", "M", "Q", "K", "V", "R", "L", "W", "x", "Y", "S", "N"} {
+	for _, name := range []string{"P", "M", "Q", "K", "V", "R", "L", "W", "x", "Y", "S", "U", "N", "T"} {
 		if !strings.Contains(expr, name+"(") {
 			continue
 		}
@@ -55,9 +55,9 @@ func TestPoolings(t *testing.T) {
 		{"O(i,k) = weighted_sum(P(i,j) * exp(M(i,j) - x(j)), V(j,k))", "ds", 1},
 		{"O(i,k) = weighted_sum(P(i,j) * tanh(sum(M(i,j) * Q(i,d) * K(j,d)) - x(j)), V(j,k))", "ds", 1},
 		{"O(h,i,k) = weighted_sum(P(i,j) * sin(sum(M(i,j) * R(h,i,d) * L(h,j,d))), W(h,j,k))", "ds", 1},
-		{"O(i,k) = softmax_mean_into(P(i,j) * Q(i,d) * K(j,d), V(j,k), N(i))", "ds", 1},
-		{"O(h,i,k) = softmax_mean_into(P(i,j) * R(h,i,d) * L(h,j,d) + M(i,j), W(h,j,k), S(h,i))", "ds", 1},
-		{"O(i) = softmax_mean_into(M(i,j), x(j), N(i))", "ds", 1},
+		{"O(i,k) = softmax_mean_into(P(i,j) * Q(i,d) * K(j,d), V(j,k), N(i), T(i))", "ds", 1},
+		{"O(h,i,k) = softmax_mean_into(P(i,j) * R(h,i,d) * L(h,j,d) + M(i,j), W(h,j,k), S(h,i), U(h,i))", "ds", 1},
+		{"O(i) = softmax_mean_into(M(i,j), x(j), N(i), T(i))", "ds", 1},
 		// Scores are stored where the matrix has no compressed rows, or where they are not at its entries.
 		{"O(i,k) = softmax_mean(M(i,j) * Q(i,d) * K(j,d), V(j,k))", "ss", 4},
 		{"O(i,k) = softmax_mean(M(i,j), V(j,k))", "ds:1,0", 5},
@@ -87,18 +87,19 @@ func TestPoolings(t *testing.T) {
 	runAll(t, checks, crun.Options{})
 }
 
-// Logarithms of sums are stored in one pass, into an operand of their own with the type of the sums, or there is an error.
-func TestStoredLogarithms(t *testing.T) {
+// What gives the weights is stored in one pass, into operands of its own with the type of the sums, or there is an error.
+func TestStoredWeights(t *testing.T) {
 	for _, row := range []struct {
 		expr, format string
 		elem         dtype.T
 	}{
-		{"O(i,k) = softmax_mean_into(M(i,j) * Q(i,d) * K(j,d), V(j,k), N(i))", "ss", dtype.F32},
-		{"O(i,k) = softmax_mean_into(M(i,j) * Q(i,d) * K(j,d), V(j,k), N(i))", "ds", dtype.BF16},
-		{"O(i,k) = softmax_mean_into(M(i,j) * Q(i,d) * K(j,d), V(j,k), Q(i,d))", "ds", dtype.F32},
-		{"O(i) = softmax_mean_into(M(i,j) * N(i), x(j), N(i))", "ds", dtype.F32},
-		{"O(i) = softmax_mean_into(M(i,j), x(j), 2 * N(i))", "ds", dtype.F32},
-		{"O(i) = softmax_mean_into(M(i,j), x(j), x(j))", "ds", dtype.F32},
+		{"O(i,k) = softmax_mean_into(M(i,j) * Q(i,d) * K(j,d), V(j,k), N(i), T(i))", "ss", dtype.F32},
+		{"O(i,k) = softmax_mean_into(M(i,j) * Q(i,d) * K(j,d), V(j,k), N(i), T(i))", "ds", dtype.BF16},
+		{"O(i,k) = softmax_mean_into(M(i,j) * Q(i,d) * K(j,d), V(j,k), Q(i,d), T(i))", "ds", dtype.F32},
+		{"O(i) = softmax_mean_into(M(i,j) * N(i), x(j), N(i), T(i))", "ds", dtype.F32},
+		{"O(i) = softmax_mean_into(M(i,j), x(j), 2 * N(i), T(i))", "ds", dtype.F32},
+		{"O(i) = softmax_mean_into(M(i,j), x(j), x(j), T(i))", "ds", dtype.F32},
+		{"O(i) = softmax_mean_into(M(i,j), x(j), T(i), T(i))", "ds", dtype.F32},
 	} {
 		if _, err := Lower(attending(row.expr, row.format, row.elem, 16), avx2); err == nil || diag.From(err).Kind != diag.Unsupported {
 			t.Errorf("%s, %s, matrix in %q: %v, want that it is unsupported", row.expr, row.elem, row.format, err)
@@ -108,7 +109,7 @@ func TestStoredLogarithms(t *testing.T) {
 
 // The scores of several heads with a mask that is added: the path of a part whose result has no format yet.
 func TestPathsOfParts(t *testing.T) {
-	r := attending("T(h,i,j) = P(i,j) * R(h,i,d) * L(h,j,d) + M(i,j)", "ds", dtype.F32, 4)
+	r := attending("O(h,i,j) = P(i,j) * R(h,i,d) * L(h,j,d) + M(i,j)", "ds", dtype.F32, 4)
 	r.Output.Format = ""
 	if _, err := Lower(r, avx2); err != nil {
 		t.Error(err)

@@ -117,11 +117,10 @@ type Constants struct {
 	// cost up to a fifth).
 	FarRow   int64 `json:"far_row"`
 	FarAhead int64 `json:"far_ahead"`
-	// FarFlight is how many bytes of such rows are on their way at most, but for FarLeast iterations: more of them drive out of the nearest cache what
-	// is read before (measured: SpMM on 10 real matrices; rows of 256 bytes are best brought near 16 iterations ahead, of 512 bytes 12, of 1,024
-	// bytes 6, which takes 0.94 of the time of 16).
+	// FarFlight is how many bytes of such rows are brought near at once at most: more of them drive out of the nearest cache what is read before
+	// (measured: SpMM on 10 real matrices; rows of 256 bytes are best brought near 16 iterations ahead, of 512 bytes 12, of 1,024 bytes 6, which
+	// takes 0.94 of the time of 16).
 	FarFlight int64 `json:"far_flight"`
-	FarLeast  int64 `json:"far_least"`
 	FarBytes  int64 `json:"far_bytes"`
 	// AheadTerms is how many entries of a sparse operand that caches don't keep are brought near before they are summed, and AheadRows that where each takes a row
 	// of a dense operand (measured: SpMV and SpMM on 12 real matrices and 6 random ones of up to 80 MB; from 128 to 1024 entries it changes little).
@@ -160,7 +159,7 @@ var common = Constants{
 	Again: 5, Copy: 0.8, Filled: 0.1, Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8, ScatterTerms: 8, AdaptiveTerms: 32,
 	BitmapWord: 64, BitmapNear: 8,
 	WorthThreads: 1 << 15, EntryGrain: 12000, SumGrain: 20000, StripCount: 64, HoistTrips: 2, StripUses: 64, PackUses: 16, PackRow: 128, PackCaches: 4, ShortRow: 2,
-	FarRow: 256, FarAhead: 16, FarFlight: 6 << 10, FarLeast: 4, FarBytes: 1 << 16, AheadTerms: 512, AheadRows: 128,
+	FarRow: 256, FarAhead: 16, FarFlight: 6 << 10, FarBytes: 1 << 16, AheadTerms: 512, AheadRows: 128,
 	FlightBytes: 64, FlightLong: 12, TurnsLong: 64,
 	Exhaustive: 5, PathExhaustive: 3, PathOperands: 8, PathSplits: 25,
 }

@@ -40,7 +40,7 @@ const (
 	// SoftmaxMean is the mean of its second argument, weighted by the softmax of its first. It reduces, and is computed in steps or by
 	// a kernel in one pass: it is no operator on two values.
 	SoftmaxMean Op = "softmax_mean"
-	// SoftmaxMeanInto is the same, by a kernel in one pass that also stores, in its third argument, the logarithm of the sum of exp of its first.
+	// SoftmaxMeanInto is the same, by a kernel in one pass that also stores what gives the weights, in two arguments more.
 	SoftmaxMeanInto Op = "softmax_mean_into"
 	// WeightedSum is the sum of its second argument, weighted by its first: what a product is, in one pass that stores no weights.
 	WeightedSum Op = "weighted_sum"
@@ -61,8 +61,10 @@ func (op Op) Arity() int {
 	switch op {
 	case Add, Sub, Mul, Div, Min, Max, And, Or, Xor, First, Second, Pow, Atan2, Fmod, Remainder, FloorDivide, Lt, Le, Gt, Ge, Eq, Ne, SoftmaxMean, WeightedSum:
 		return 2
-	case Where, SoftmaxMeanInto:
+	case Where:
 		return 3
+	case SoftmaxMeanInto:
+		return 4
 	case Neg, Sum:
 		return 1
 	}

@@ -12,8 +12,9 @@ import (
 //
 //   - softmax_mean(score, value) is the mean of value over the indices that both arguments have and the result has not, weighted by
 //     exp(score) at the elements where score has a value;
-//   - softmax_mean_into(score, value, logs) is the same, and stores the logarithm of the sum of exp(score) in logs, an operand with
-//     the indices that the result and the score have: gradients need it, and a kernel of its own would compute all scores again;
+//   - softmax_mean_into(score, value, most, share) is the same, and stores two numbers for each row of scores in operands with the indices
+//     that the result and the score have: the greatest score, and the reciprocal of the sum of exp(score - most), so that the weight
+//     of a score is exp(score - most) * share. Gradients need them, and a kernel of its own would compute all scores again;
 //   - weighted_sum(weight, value) is the sum of weight * value over them.
 //
 // Indices that only the first argument has are summed in it first. So attention is O(i,k) = softmax_mean(M(i,j) * Q(i,d) * K(j,d), V(j,k)).
@@ -23,8 +24,8 @@ type Pooling struct {
 	Op dtype.Op
 	// Score is the score, or the weight.
 	Score, Value Expr
-	// Logs is where the logarithms of the sums of exp(score) are stored, nil for nowhere.
-	Logs *Access
+	// Most and Share are where the greatest score of each row and the reciprocal of its sum of weights are stored, nil for nowhere.
+	Most, Share *Access
 	// Rows are the indices of the result that the score has: each has weights of its own. Columns are the others.
 	Rows, Columns []Var
 	// Averaged are the indices of the mean, Summed those that are summed in the score.
@@ -42,8 +43,9 @@ func (a *Assignment) Pooling() *Pooling {
 	}
 	m := &Pooling{Op: c.Op, Score: c.Args[0], Value: c.Args[1]}
 	scored, valued := Vars(m.Score), Vars(m.Value)
-	if len(c.Args) > 2 {
-		m.Logs, _ = c.Args[2].(*Access)
+	if m.Op == dtype.SoftmaxMeanInto {
+		m.Most, _ = c.Args[2].(*Access)
+		m.Share, _ = c.Args[3].(*Access)
 	}
 	for _, v := range a.LHS.Vars {
 		if slices.Contains(scored, v) {
@@ -84,25 +86,32 @@ func (a *Assignment) verifyPooling() error {
 		return diag.Errorf(diag.Unsupported, "%s: %s reduces by itself; write =", a, m.Op)
 	case len(m.Averaged) == 0 || slices.ContainsFunc(m.Averaged, missing):
 		return diag.Errorf(diag.Unsupported, "%s: %s reduces over the indices that the result has not; each of its arguments needs them", a, m.Op)
-	case m.Op == dtype.SoftmaxMeanInto && !a.storesLogs(m):
-		return diag.Errorf(diag.Unsupported, "%s: the third argument of %s is an operand that nothing else reads, with the indices %v", a, m.Op, m.Rows)
+	case m.Op == dtype.SoftmaxMeanInto && !m.stores():
+		return diag.Errorf(diag.Unsupported, "%s: the last two arguments of %s are operands that nothing else reads, with the indices %v", a, m.Op, m.Rows)
 	}
 	return nil
 }
 
-// storesLogs reports whether the third argument of a pooling is an operand of its own with an element for each row.
-func (a *Assignment) storesLogs(m *Pooling) bool {
-	s := m.Logs
-	if s == nil || s.Windows != nil || s.Tensor.PatternOnly || len(s.Vars) != len(m.Rows) {
+// Stores reports whether a pooling stores what gives its weights.
+func (p *Pooling) Stores() bool { return p.Op == dtype.SoftmaxMeanInto }
+
+// stores reports whether the operands that a pooling stores to have an element for each row, and nothing reads them.
+func (p *Pooling) stores() bool {
+	if p.Most == nil || p.Share == nil || p.Most.Tensor == p.Share.Tensor {
 		return false
 	}
-	for _, v := range m.Rows {
-		if !slices.Contains(s.Vars, v) {
+	for _, to := range []*Access{p.Most, p.Share} {
+		reads := func(acc *Access) bool { return acc.Tensor == to.Tensor }
+		if to.Windowed() || to.Tensor.PatternOnly || len(to.Vars) != len(p.Rows) || slices.ContainsFunc(append(Accesses(p.Score), Accesses(p.Value)...), reads) {
 			return false
 		}
+		for _, v := range p.Rows {
+			if !slices.Contains(to.Vars, v) {
+				return false
+			}
+		}
 	}
-	reads := func(acc *Access) bool { return acc.Tensor == s.Tensor }
-	return !slices.ContainsFunc(append(Accesses(m.Score), Accesses(m.Value)...), reads)
+	return true
 }
 
 func partOf(a *Assignment, op dtype.Op) error {

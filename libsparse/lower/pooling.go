@@ -38,13 +38,13 @@ func Pooling(a bind.Assignment) bool {
 			return false
 		}
 	}
-	return atEntries(a, m) && keepsLogs(a, m)
+	return atEntries(a, m) && keepsWeights(a, m)
 }
 
-// keepsLogs reports whether logarithms, if they are stored, have the type of the result and of its sums, so that none is rounded.
-func keepsLogs(a bind.Assignment, m *index.Pooling) bool {
-	elem := a.LHS.Tensor.Elem
-	return m.Logs == nil || m.Logs.Tensor.Elem == elem && elem == elem.Accum()
+// keepsWeights reports whether what gives the weights, if it is stored, has the type of the sums, so that it isn't rounded.
+func keepsWeights(a bind.Assignment, m *index.Pooling) bool {
+	elem := a.LHS.Tensor.Elem.Accum()
+	return !m.Stores() || m.Most.Tensor.Elem == elem && m.Share.Tensor.Elem == elem
 }
 
 // atEntries reports whether there are scores at the entries of sparse operands alone, and values everywhere.
@@ -209,9 +209,7 @@ func (x pooling) row(e env) []ir.Stmt {
 	some := ir.Is(begin, ir.Lt, end)
 	stmts = append(stmts, x.columns(e, func(at ir.Expr, _ env) ir.Stmt { return ir.Put(x.sums, at, zero(x.elem)) })...)
 	stmts = append(stmts, blocks)
-	if x.Logs != nil {
-		stmts = append(stmts, x.write(x.Logs, e, some, logSum(x.most, x.total)))
-	}
+	stmts = append(stmts, x.store(e, some, x.most, x.total)...)
 	return append(stmts, x.columns(e, func(at ir.Expr, e env) ir.Stmt {
 		value := ir.At(x.sums, at)
 		if !x.Normalized() {
@@ -221,10 +219,15 @@ func (x pooling) row(e env) []ir.Stmt {
 	})...)
 }
 
-// logSum is the logarithm of a sum of exp, which is total as a multiple of exp(most).
-func logSum(most, total ir.Expr) ir.Expr { return ir.Add(most, &ir.Unary{Op: "log", X: total}) }
+// store keeps what gives the weights of a row, if that is asked for.
+func (x pooling) store(e env, some, most, total ir.Expr) []ir.Stmt {
+	if !x.Stores() {
+		return nil
+	}
+	return []ir.Stmt{x.write(x.Most, e, some, most), x.write(x.Share, e, some, ir.Div(ir.Number(1, x.elem), total))}
+}
 
-// write stores an element of the result, or of the logarithms, which is zero where the condition does not hold.
+// write stores an element of the result, or of what is stored beside it, which is zero where the condition does not hold.
 func (x pooling) write(to *index.Access, e env, cond, value ir.Expr) ir.Stmt {
 	if cond != nil {
 		value = &ir.Select{Cond: cond, Then: value, Else: zero(x.elem)}

@@ -271,9 +271,7 @@ func (t tile) results(e env) ir.Stmt {
 		some := ir.Is(t.position(i), ir.Lt, t.position(ir.Next(i)))
 		stmts := []ir.Stmt{ir.Let(i, ir.Add(t.first, r))}
 		result := t.program.Source.LHS
-		if t.Logs != nil {
-			stmts = append(stmts, t.write(t.Logs, e, some, logSum(ir.At(t.tops, r), ir.At(t.totals, r))))
-		}
+		stmts = append(stmts, t.store(e, some, ir.At(t.tops, r), ir.At(t.totals, r))...)
 		return append(stmts, t.lanes(t.width(), func(c ir.Expr) []ir.Stmt {
 			e.bind(t.Columns[0], c)
 			value := ir.At(t.pooled, ir.Add(ir.Mul(r, ir.Const(t.width())), c))

@@ -70,8 +70,8 @@ func newSlots(p *cin.Program) *slots {
 		s.windowed(p.Source.Assignment, t, i)
 		s.tensor(t, i, "")
 	}
-	if m := p.Source.Pooling(); m != nil && m.Logs != nil {
-		s.vals(m.Logs.Tensor).ReadOnly = false
+	if m := p.Source.Pooling(); m != nil && m.Stores() {
+		s.vals(m.Most.Tensor).ReadOnly, s.vals(m.Share.Tensor).ReadOnly = false, false
 	}
 	s.orders(p)
 	s.windowed(p.Source.Assignment, p.Source.LHS.Tensor, Result)

@@ -227,3 +227,26 @@ def test_explain():
     request, loaded = kernel.known()[-1]
     assert request.text
     assert Path(loaded.source).exists()
+
+
+@pytest.mark.parametrize(("columns", "ahead"), [(64, 16), (128, 12), (256, 6)])
+def test_wide_rows_are_brought_near_later(columns: int, ahead: int) -> None:
+    torch.manual_seed(0)
+    places = torch.randperm(2000 * 2000)[:20_000].sort().values
+    A = ls.from_coo(torch.stack([places // 2000, places % 2000]), torch.rand(20_000), (2000, 2000), format="csr")
+    X = torch.rand(2000, columns)
+    assert f"prefetch(j, {ahead})" in str(ls.explain("ij,jk->ik", A, X))
+    for rows in (A, A[:3], A[1990:]):  # of 3 and 10 rows, the last of which have fewer entries behind them than that
+        torch.testing.assert_close(rows @ X, rows.to_dense() @ X)
+
+
+def test_few_entries_at_the_end_are_brought_near() -> None:
+    X = torch.rand(5000, 64)
+    for lengths in ([5000], [3, 5000], [4997, 0, 3, 0], [1] * 7):  # of rows; kernels are those of long matrices, too
+        crow = torch.tensor([0, *lengths]).cumsum(0)
+        columns = torch.cat([torch.randperm(5000)[:n].sort().values for n in lengths])
+        A = ls.from_csr(crow, columns, torch.rand(len(columns)), (len(lengths), 5000))
+        S = ls.schedule("ij,jk->ik", A, X).then(
+            "reorder(i, j, k)\nbound(k, 64)\nprecompute(all, w, at=1, tile)\nprefetch(j, 16)\nvectorize(k)"
+        )
+        torch.testing.assert_close(S.run(), A.to_dense() @ X, rtol=1e-4, atol=1e-3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from libsparse._compiler import kernel
@@ -62,3 +64,18 @@ def test_large_sparse_results_begin_with_what_others_prepared(monkeypatch):
     sums(0)
     monkeypatch.setattr(kernel, "find", pytest.fail)
     assert [values.numel() > 8999 for values in sums(1)] == [True, True]
+
+
+def test_large_sparse_results_of_several_threads() -> None:
+    def matrix(seed: int) -> ls.SparseTensor:
+        places = torch.randperm(9000, generator=torch.Generator().manual_seed(seed))
+        return ls.from_coo(torch.stack([torch.arange(9000), places]), torch.ones(9000), (9000, 9000), format="csr")
+
+    def total(seed: int) -> torch.Tensor:
+        A = matrix(seed)
+        rows, columns = (A + A.T.to_format("csr") + matrix(seed + 1)).indices()
+        return rows.sum() - columns.sum()
+
+    wanted = [total(seed) for seed in range(24)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(total, range(24))) == wanted

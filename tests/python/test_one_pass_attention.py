@@ -223,14 +223,45 @@ def test_what_is_not_attended_does_not_count() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("columns", [3, 16, 300])  # entry by entry, and in tiles
 @pytest.mark.parametrize("heads", [(), (3,)])
-def test_logarithms_are_stored_beside_the_mean(heads: tuple[int, ...], columns: int, dtype: torch.dtype) -> None:
+def test_what_gives_the_weights_is_stored(heads: tuple[int, ...], columns: int, dtype: torch.dtype) -> None:
     where = chosen()
     q, k, v = (torch.randn(*heads, *size, dtype=dtype) for size in ((40, 5), (50, 5), (50, columns)))
     at = ("h",) * len(heads)
     mean = Mean((("n", "m"), (*at, "n", "d"), (*at, "m", "d")), (*at, "m", "e"), (*at, "n", "e"), (0.5,))
-    logs = torch.full((*heads, 40), torch.nan, dtype=dtype)
+    most, share = torch.full((2, *heads, 40), torch.nan, dtype=dtype)
     operands = [Operand(ls.from_mask(where).pattern, None), *(Operand(None, x) for x in (q, k, v))]
-    found = dispatch.run(problem(mean, logs=True), [*operands, Operand(None, logs)])[0]
+    stored = [Operand(None, most), Operand(None, share)]
+    found = dispatch.run(problem(mean, weighted=True), [*operands, *stored])[0]
     assert torch.equal(found, dispatch.run(problem(mean), operands)[0])
     scores = torch.where(where, q @ k.mT / 2, -torch.inf)
-    torch.testing.assert_close(logs, torch.where(where.any(1), scores.logsumexp(-1), 0))
+    torch.testing.assert_close(most, torch.where(where.any(1), scores.amax(-1), 0))
+    sums = (scores - most[..., None]).exp().sum(-1)
+    torch.testing.assert_close(share, torch.where(where.any(1), 1 / sums, 0))
+
+
+@pytest.mark.parametrize("factor", [1e4, 1e8])
+def test_gradients_of_large_scores(factor: float) -> None:
+    i = torch.arange(200)
+    where = (i[:, None] - i).abs() <= 60
+    # Equal keys: the weights of a row are equal, however large the scores are.
+    q, k, v = torch.randn(200, 16) * factor, torch.randn(1, 16).expand(200, 16).clone(), torch.randn(200, 16)
+    inputs = [x.requires_grad_() for x in (q, k, v)]
+    upstream = torch.randn(200, 16)
+    found = torch.autograd.grad(ls.attention(*inputs, ls.from_mask(where)), inputs, upstream)
+    wanted = torch.autograd.grad(dense(*inputs, where), inputs, upstream)
+    for one, other in zip(found[1:], wanted[1:], strict=True):  # that of the queries is zero but for rounding
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4 * float(other.abs().max()))
+
+
+def test_what_is_kept_is_autograds() -> None:
+    inputs = drawn(2, 200, 200, 16, 16, dtype=torch.float32)
+    i = torch.arange(200)
+    saved: list[Tensor] = []
+
+    def pack(x: Tensor) -> Tensor:
+        saved.append(x)
+        return x
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+        ls.attention(*inputs, ls.from_mask((i[:, None] - i).abs() <= 60))
+    assert [tuple(x.shape) for x in saved if x.shape == (2, 200)] == [(2, 200)] * 2

@@ -60,11 +60,11 @@ class Node:
         self.pattern: Pattern | None = None
         self.shortcut: Callable[[Sequence[Any]], Tensor] | None = None
 
-    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor | None]:
+    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor | tuple[Tensor, ...] | None]:
         """Computes the result, given the values of each operand.
 
         Returns:
-            The values of the result, and a tensor to keep for the gradients.
+            The values of the result, and a tensor to keep for the gradients, or several.
         """
         if self.shortcut is not None:
             return self.shortcut(datas), None
@@ -278,7 +278,7 @@ class Function(torch.autograd.Function):
         if kept is None:  # the usual case, and saving nothing takes time, too
             ctx.save_for_backward(*datas)
         else:
-            ctx.save_for_backward(*datas, kept)
+            ctx.save_for_backward(*datas, *(kept if isinstance(kept, tuple) else (kept,)))
         ctx.set_materialize_grads(False)
         return data
 
@@ -290,5 +290,5 @@ class Function(torch.autograd.Function):
         saved, count = ctx.saved_tensors, len(node.patterns)
         grad = (grad if grad.layout is torch.strided else grad.to_dense()).resolve_conj().resolve_neg()
         grad = grad if node.pattern is None else grad.contiguous()
-        kept = saved[count] if len(saved) > count else None
+        kept = saved[count:] if len(saved) > count + 1 else saved[count] if len(saved) > count else None
         return None, *node.gradients(saved[:count], kept, grad, ctx.needs_input_grad[1:])

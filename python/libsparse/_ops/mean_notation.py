@@ -10,6 +10,7 @@ from libsparse._runtime.problem import Problem
 from . import contraction
 
 Indices = tuple[str, ...]
+_NAMES = "ABCDEFGHIJKLMNOPQRSTUVW"
 
 
 class Mean(NamedTuple):
@@ -40,35 +41,39 @@ class Mean(NamedTuple):
         return tuple(index for index in self.output if any(index in indices for indices in self.factors))
 
     @property
+    def inputs(self) -> tuple[Indices, ...]:
+        """The indices of the operands."""
+        return (*self.factors, self.value, *self.factors[: int(self.added)])
+
+    @property
     def text(self) -> str:
         """The assignment; operands are A, B, ... in their order."""
-        return self.storing(logs=False)
+        return self._assigned("softmax_mean", ())
 
-    def storing(self, *, logs: bool) -> str:
-        """The assignment, whose last operand is that of the logarithms if they are stored."""
-        inputs = (*self.factors, self.value, *self.factors[: int(self.added)])
-        *scores, value = [
-            f"{name}({','.join(indices)})" for name, indices in zip("ABCDEFGHIJKLMNOPQRSTUVW", inputs, strict=False)
-        ][: len(self.factors) + 1]
-        product = " * ".join([*(f"({n!r})" if n < 0 else repr(n) for n in self.numbers), *scores])
+    @property
+    def storing(self) -> str:
+        """The same by a kernel that stores what gives the weights in two operands more."""
+        return self._assigned("softmax_mean_into", (self.rows, self.rows))
+
+    def _assigned(self, function: str, stored: tuple[Indices, ...]) -> str:
+        inputs, count = (*self.inputs, *stored), len(self.factors)
+        accesses = [f"{name}({','.join(indices)})" for name, indices in zip(_NAMES, inputs, strict=False)]
+        score = " * ".join([*(f"({n!r})" if n < 0 else repr(n) for n in self.numbers), *accesses[:count]])
         if self.added:
-            product += f" + {'ABCDEFGHIJKLMNOPQRSTUVW'[len(self.factors) + 1]}({','.join(self.factors[0])})"
-        if not logs:
-            return f"y({','.join(self.output)}) = softmax_mean({product}, {value})"
-        stored = f"{'ABCDEFGHIJKLMNOPQRSTUVW'[len(inputs)]}({','.join(self.rows)})"
-        return f"y({','.join(self.output)}) = softmax_mean_into({product}, {value}, {stored})"
+            score += f" + {_NAMES[count + 1]}({','.join(self.factors[0])})"
+        arguments = [score, accesses[count], *accesses[len(self.inputs) :]]
+        return f"y({','.join(self.output)}) = {function}({', '.join(arguments)})"
 
 
 @functools.lru_cache(maxsize=1024)
-def problem(mean: Mean, logs: bool = False) -> Problem:
+def problem(mean: Mean, weighted: bool = False) -> Problem:
     """The problem that the compiler gets.
 
     Args:
         mean: The mean.
-        logs: Whether the kernel stores the logarithms of the sums of exp(score) in a last operand, with an element for
-            each row.
+        weighted: Whether there are two operands more, with an element for each row, to which the kernel writes: the
+            greatest score, and the reciprocal of the sum of exp(score - most).
     """
-    inputs = (*mean.factors, mean.value, *mean.factors[: int(mean.added)], *((mean.rows,) if logs else ()))
-    names = tuple("ABCDEFGHIJKLMNOPQRSTUVW"[: len(inputs)])
-    output = mean.output
-    return Problem(mean.storing(logs=logs), True, names, inputs, output, contraction.dense_format(len(output)))
+    inputs = (*mean.inputs, *((mean.rows, mean.rows) if weighted else ()))
+    text, output = mean.storing if weighted else mean.text, mean.output
+    return Problem(text, True, tuple(_NAMES[: len(inputs)]), inputs, output, contraction.dense_format(len(output)))

@@ -1,9 +1,10 @@
 """Gradients of means weighted by a softmax, in one pass for each, that store no scores either.
 
-With the weights w = exp(score - log(sum(exp(score)))), whose logarithms the forward pass stores, the gradient of the
-mean in its value is the sum of w * g over the rows; that in a score is w * (g . value - g . mean), and that in a factor
-of the scores the sum of those times the other factor. A kernel computes scores anew for each of them, which pays where
-it takes several rows at once, in tiles.
+The weights are w = exp(score - most) / sum(exp(score - most)), of whose rows the forward pass stores the greatest score
+and the reciprocal of the sum, by which g is multiplied beforehand. The gradient of the mean in its value is the sum of
+w * g over the rows; that in a score is w * (g . value - g . mean), and that in a factor of the scores the sum of those
+times the other factor. A kernel computes scores anew for each of them, which pays where it takes several rows at once,
+in tiles.
 """
 
 from __future__ import annotations
@@ -99,19 +100,24 @@ class Gradients:
     Args:
         mean: The mean, to which these `applies`.
         operands: The matrix, both factors and the value.
-        logs: The logarithms of the sums of exp(score).
-        out: The mean itself.
+        kept: The mean itself, and for each row the greatest score and the reciprocal of the sum of exp(score - most).
         grad: Its gradient.
     """
 
-    def __init__(self, mean: Mean, operands: Sequence[Operand], logs: Tensor, out: Tensor, grad: Tensor) -> None:
+    def __init__(
+        self, mean: Mean, operands: Sequence[Operand], kept: tuple[Tensor, Tensor, Tensor], grad: Tensor
+    ) -> None:
+        out, most, share = kept
         self.mean, self.matrix = mean, operands[0].sparsity
-        self.factors, self.value, self.grad = operands[1:3], operands[3], Operand(None, grad.contiguous())
+        self.factors, self.value = operands[1:3], operands[3]
         self.rows = mean.rows
         self.scale = math.prod(mean.numbers)
-        self.logs = Operand(None, logs)
+        self.most = Operand(None, most)
         columns = [n for n, index in enumerate(mean.output) if index not in self.rows]
-        self.slope = Operand(None, (grad * out).sum(columns))
+        for n in columns:
+            share = share.unsqueeze(n)
+        grad = grad * share  # once, for all weights of a row
+        self.grad, self.slope = Operand(None, grad.contiguous()), Operand(None, (grad * out).sum(columns))
 
     def of(self, number: int) -> Tensor:
         """The gradient of a factor, counted from one, or of the value, which comes after them."""
@@ -136,7 +142,7 @@ class Gradients:
     def _weight(self, text: _Text, matrix: Pattern, at: Indices, indices: Indices) -> str:
         there = text.read(at, Operand(matrix, None))
         score = self._score(text, matrix, at, indices)
-        return f"{there} * exp(sum({score}) - {text.read(self.rows, self.logs)})"
+        return f"{there} * exp(sum({score}) - {text.read(self.rows, self.most)})"
 
     def _score(self, text: _Text, matrix: Pattern, at: Indices, renamed: Iterable[str]) -> str:
         """The score at an entry. What it sums over has other names than indices of the result."""

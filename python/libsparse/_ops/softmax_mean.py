@@ -62,38 +62,33 @@ def compute(mean: Mean, operands: Sequence[Operand]) -> Tensor | None:
 
 
 class _SoftmaxMean(tape.Node):
-    """Such a mean in autograd's graph.
+    """Such a mean in autograd's graph."""
 
-    Attributes:
-        mean: The mean.
-        logs: The logarithms of the sums of exp(score), where gradients will be computed in passes that read them.
-    """
-
-    __slots__ = ("logs", "mean")
+    __slots__ = ("mean",)
 
     def __init__(self, mean: Mean, problem: Problem, patterns: Sequence[Any]) -> None:
         """Begin without a result."""
         super().__init__(problem, patterns)
         self.mean = mean
-        self.logs: Tensor | None = None
 
-    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
+    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor | tuple[Tensor, ...]]:
         operands = self.operands(datas)
         if not pooled_gradient.applies(self.mean, operands):
             data, _ = super().forward(datas)
             return data, data
         extents = self.problem.extents(operands)
-        self.logs = operands[1].values.new_empty([extents[index] for index in self.mean.rows])
-        data, _ = dispatch.run(problem(self.mean, logs=True), [*operands, Operand(None, self.logs)])
-        return data, data
+        shape = [extents[index] for index in self.mean.rows]
+        # The kernel writes to these: they are contiguous, so that it gets them and no copies.
+        most, share = (operands[1].values.new_empty(shape) for _ in range(2))
+        weights = [Operand(None, most), Operand(None, share)]
+        data, _ = dispatch.run(problem(self.mean, weighted=True), [*operands, *weights])
+        return data, (data, most, share)
 
-    def gradients(
-        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
-    ) -> list[Tensor | None]:
+    def gradients(self, datas: Sequence[Any], kept: Any, grad: Tensor, wanted: Sequence[bool]) -> list[Tensor | None]:
         mean, operands = self.mean, self.operands(datas)
         count = len(mean.factors)
-        if kept is not None and self.logs is not None and not torch.is_grad_enabled():
-            passes = pooled_gradient.Gradients(mean, operands, self.logs, kept, grad)
+        if isinstance(kept, tuple) and not torch.is_grad_enabled():
+            passes = pooled_gradient.Gradients(mean, operands, kept, grad)
             return [passes.of(number) if want else None for number, want in enumerate(wanted)]
         matrix, value = operands[0].sparsity, operands[count]
         extents = self.problem.extents(operands)

@@ -135,8 +135,8 @@ class Call:
         """Whether the result is dense."""
         return self.kernel.format is None or self.kernel.format.is_dense
 
-    def is_small(self) -> bool:
-        """Whether the result is sparse, or takes little memory."""
+    def serves_others(self) -> bool:
+        """Whether calls with other patterns may begin with this one; for a large dense result they look for memory."""
         return not self.is_dense or memory.is_small(math.prod(self.shape), self.dtype.itemsize)
 
     def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:

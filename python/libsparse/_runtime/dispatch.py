@@ -286,7 +286,7 @@ def build(
 
         kept = {number: carried(operands[number].sparsity, found.convert[number]) for number in found.carried}
         return call.in_place_of(plain, kept)  # and not kept for other patterns, which have values of their own
-    if name is not None and call.is_small():
+    if name is not None and call.serves_others():
         if len(kernel.prepared) >= _SIGNATURES_KEPT:
             kernel.prepared.clear()
         kernel.prepared[name] = call.anew()
