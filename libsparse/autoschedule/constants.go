@@ -117,11 +117,11 @@ type Constants struct {
 	// cost up to a fifth).
 	FarRow   int64 `json:"far_row"`
 	FarAhead int64 `json:"far_ahead"`
+	FarBytes int64 `json:"far_bytes"`
 	// FarFlight is how many bytes of such rows are brought near at once at most: more of them drive out of the nearest cache what is read before
 	// (measured: SpMM on 10 real matrices; rows of 256 bytes are best brought near 16 iterations ahead, of 512 bytes 12, of 1,024 bytes 6, which
 	// takes 0.94 of the time of 16).
 	FarFlight int64 `json:"far_flight"`
-	FarBytes  int64 `json:"far_bytes"`
 	// AheadTerms is how many entries of a sparse operand that caches don't keep are brought near before they are summed, and AheadRows that where each takes a row
 	// of a dense operand (measured: SpMV and SpMM on 12 real matrices and 6 random ones of up to 80 MB; from 128 to 1024 entries it changes little).
 	AheadTerms int64 `json:"ahead_terms"`

@@ -24,7 +24,7 @@ type Pooling struct {
 	Op dtype.Op
 	// Score is the score, or the weight.
 	Score, Value Expr
-	// Most and Share are where the greatest score of each row and the reciprocal of its sum of weights are stored, nil for nowhere.
+	// Most and Share are where the greatest score of each row and the reciprocal of its sum of weights are stored, nil where they aren't.
 	Most, Share *Access
 	// Rows are the indices of the result that the score has: each has weights of its own. Columns are the others.
 	Rows, Columns []Var
@@ -43,7 +43,7 @@ func (a *Assignment) Pooling() *Pooling {
 	}
 	m := &Pooling{Op: c.Op, Score: c.Args[0], Value: c.Args[1]}
 	scored, valued := Vars(m.Score), Vars(m.Value)
-	if m.Op == dtype.SoftmaxMeanInto {
+	if m.Stores() {
 		m.Most, _ = c.Args[2].(*Access)
 		m.Share, _ = c.Args[3].(*Access)
 	}
@@ -86,7 +86,7 @@ func (a *Assignment) verifyPooling() error {
 		return diag.Errorf(diag.Unsupported, "%s: %s reduces by itself; write =", a, m.Op)
 	case len(m.Averaged) == 0 || slices.ContainsFunc(m.Averaged, missing):
 		return diag.Errorf(diag.Unsupported, "%s: %s reduces over the indices that the result has not; each of its arguments needs them", a, m.Op)
-	case m.Op == dtype.SoftmaxMeanInto && !m.stores():
+	case m.Stores() && !m.storesApart():
 		return diag.Errorf(diag.Unsupported, "%s: the last two arguments of %s are operands that nothing else reads, with the indices %v", a, m.Op, m.Rows)
 	}
 	return nil
@@ -95,8 +95,8 @@ func (a *Assignment) verifyPooling() error {
 // Stores reports whether a pooling stores what gives its weights.
 func (p *Pooling) Stores() bool { return p.Op == dtype.SoftmaxMeanInto }
 
-// stores reports whether the operands that a pooling stores to have an element for each row, and nothing reads them.
-func (p *Pooling) stores() bool {
+// storesApart reports whether the operands that a pooling stores to have an element for each row, and nothing reads them.
+func (p *Pooling) storesApart() bool {
 	if p.Most == nil || p.Share == nil || p.Most.Tensor == p.Share.Tensor {
 		return false
 	}

@@ -11,8 +11,8 @@ import (
 // prefetch is the statements by which the loop of f over the positions p of an iterator, up to end, asks for what its body will read by the
 // coordinate v some iterations later, which may be those of a later segment: those before the loop, and those in it. How far ahead that is
 // follows from the end, so that the loop itself needn't look whether there are so many positions (measured: a comparison for each entry of
-// tolokers_adj and rows of 256 columns takes 14 % of a product's time). The last segments ask for less, or too late: a matrix whose last row
-// has most of the entries loses what it would gain.
+// tolokers_adj and rows of 256 columns takes 14 % of a product's time). The distance is shorter in the last segments, and 0 in the last of
+// all: a matrix with most of its entries in the last row gains nothing.
 func (l *lowerer) prefetch(f *cin.Forall, it lattice.Iterator, p, v *ir.Var, end ir.Expr, body []ir.Stmt, e env) (before, out []ir.Stmt) {
 	if f.Prefetch == 0 || !gapless(it) {
 		return nil, nil

@@ -231,7 +231,7 @@ def test_what_gives_the_weights_is_stored(heads: tuple[int, ...], columns: int, 
     most, share = torch.full((2, *heads, 40), torch.nan, dtype=dtype)
     operands = [Operand(ls.from_mask(where).pattern, None), *(Operand(None, x) for x in (q, k, v))]
     stored = [Operand(None, most), Operand(None, share)]
-    found = dispatch.run(problem(mean, weighted=True), [*operands, *stored])[0]
+    found = dispatch.run(problem(mean, storing=True), [*operands, *stored])[0]
     assert torch.equal(found, dispatch.run(problem(mean), operands)[0])
     scores = torch.where(where, q @ k.mT / 2, -torch.inf)
     torch.testing.assert_close(most, torch.where(where.any(1), scores.amax(-1), 0))

@@ -83,7 +83,7 @@ class Node:
 
         Args:
             datas: The values of each operand.
-            kept: The tensor that `forward` kept.
+            kept: The tensor that `forward` kept; a tuple where it kept several.
             grad: The gradient of the values of the result.
             wanted: Which operands need their gradient.
         """

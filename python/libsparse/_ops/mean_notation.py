@@ -66,14 +66,14 @@ class Mean(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
-def problem(mean: Mean, weighted: bool = False) -> Problem:
+def problem(mean: Mean, storing: bool = False) -> Problem:
     """The problem that the compiler gets.
 
     Args:
         mean: The mean.
-        weighted: Whether there are two operands more, with an element for each row, to which the kernel writes: the
+        storing: Whether there are two operands more, with an element for each row, to which the kernel writes: the
             greatest score, and the reciprocal of the sum of exp(score - most).
     """
-    inputs = (*mean.inputs, *((mean.rows, mean.rows) if weighted else ()))
-    text, output = mean.storing if weighted else mean.text, mean.output
+    inputs = (*mean.inputs, *((mean.rows, mean.rows) if storing else ()))
+    text, output = mean.storing if storing else mean.text, mean.output
     return Problem(text, True, tuple(_NAMES[: len(inputs)]), inputs, output, contraction.dense_format(len(output)))

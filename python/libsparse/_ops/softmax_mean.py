@@ -81,7 +81,7 @@ class _SoftmaxMean(tape.Node):
         # The kernel writes to these: they are contiguous, so that it gets them and no copies.
         most, share = (operands[1].values.new_empty(shape) for _ in range(2))
         weights = [Operand(None, most), Operand(None, share)]
-        data, _ = dispatch.run(problem(self.mean, weighted=True), [*operands, *weights])
+        data, _ = dispatch.run(problem(self.mean, storing=True), [*operands, *weights])
         return data, (data, most, share)
 
     def gradients(self, datas: Sequence[Any], kept: Any, grad: Tensor, wanted: Sequence[bool]) -> list[Tensor | None]:
