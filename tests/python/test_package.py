@@ -64,6 +64,25 @@ def test_functions_of_torch_load_with_the_first_tensor():
     assert found == [False, 0, 2, 2]
 
 
+FIRST_CALLS = """
+import json, sys, torch, libsparse as ls
+A, X = ls.eye(3), torch.ones(3, 2)
+A[1:], A[torch.tensor([0, 2])], A[torch.tensor([True, False, True])]
+A == A, A + torch.ones(3, 3), A * X[:, 0], torch.where(A > 0, A, 0)
+torch.softmax(A, 1) @ X, torch.bmm(torch.stack([A, A]), torch.stack([X, X])), torch.nn.functional.linear(X.T, A)
+ls.sddmm(A, X, X.T), torch.sparse.sampled_addmm(A, X, X.T), ls.einsum("ij,jk->ik", A, X), ls.random((4, 4), 0.5)
+torch.nn.functional.cosine_similarity(A, A), torch.broadcast_tensors(A, A)
+(ls.sddmm(A, X.requires_grad_(), X.T) @ X).sum().backward()
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_first_calls_load_little_of_torch():
+    loaded = run(FIRST_CALLS)
+    assert isinstance(loaded, list)
+    assert not {"sympy", "torch._dynamo", "torch._inductor"} & set(loaded)  # sympy takes 0.4 s
+
+
 def test_import_reads_few_files():
     opened = run(
         "import json, sys, torch; found = [];"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from libsparse._lang.user_functions import Definition
 from . import settings, size_classes, target
 from .version import VERSION
 
-records: dict[str | None, dict[str, Any]] = {}
-"""What `tuned` has read, by the folder of the cache that was chosen, None for the environment's."""
+_records: dict[str | None, Records] = {}
+"""What `tuned` gives, by the folder of the cache that was chosen, None for the environment's."""
 untuned: set[tuple[Any, ...]] = set()
 """What is known to have no record: what stands for a request, the number of threads, and the folder that was chosen."""
 
@@ -121,21 +122,61 @@ def complete(request: Request, name: str) -> dict[str, Any]:
     return {**request.describe(), "target": target.target(), "request_key": name}
 
 
-def tuned() -> dict[str, Any]:
-    """What measurements have shown about requests, by their names; read from the cache when it is first asked for."""
+class Records(Mapping[str, dict[str, Any]]):
+    """What measurements have shown about requests, by the names of records; each is read when it is first asked for."""
+
+    def __init__(self, folder: str) -> None:
+        """Look which records a folder has."""
+        self._folder = folder
+        self._read: dict[str, dict[str, Any] | None] = {}
+        self._names: set[str] = set()
+        if os.access(folder, os.R_OK):  # a first call has no time for exceptions
+            with os.scandir(folder) as files:
+                self._names = {file.name.removesuffix(".json") for file in files if file.name.endswith(".json")}
+
+    def __bool__(self) -> bool:
+        """Whether there may be a record."""
+        return bool(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a file for a name, which may hold anything."""
+        return name in self._names
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        """The record of a name."""
+        if name not in self._read:
+            self._read[name] = _record(Path(self._folder, f"{name}.json")) if name in self._names else None
+        record = self._read[name]
+        if record is None:
+            raise KeyError(name)
+        return record
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of records."""
+        return (name for name in sorted(self._names) if self.get(name) is not None)
+
+    def __len__(self) -> int:
+        """How many records there are."""
+        return sum(1 for _ in self)
+
+
+def tuned() -> Records:
+    """What measurements have shown; what the cache has is looked up when it is first asked for."""
     chosen = settings.cache_dir()  # new patterns ask, and the folder itself takes longer to find out
-    found = records.get(chosen)
+    found = _records.get(chosen)
     if found is None:
-        found, folder = {}, f"{target.cache_dir()}/v{VERSION}/tuned"
-        if os.access(folder, os.R_OK):  # a first call has no time for pathlib, nor for exceptions
-            found = {file.stem: record for file in Path(folder).glob("*.json") if (record := _record(file)) is not None}
-        records[chosen] = found
+        found = _records[chosen] = Records(f"{target.cache_dir()}/v{VERSION}/tuned")
     return found
+
+
+def record_name(request: Request, build: str, threads: int) -> str:
+    """The name of the record for a request, which stands for the machine, the compiler and the threads, too."""
+    return f"{key(request, build)}-{threads}"
 
 
 def forget() -> None:
     """Forgets the records, and what has none; they are read anew when they are asked for."""
-    records.clear()
+    _records.clear()
     untuned.clear()
 
 

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from libsparse._ops import agreement
 from libsparse._tensor import functions
 
 from .graph import Node, read
@@ -89,10 +90,10 @@ def _broadcast(nodes: list[Node]) -> torch.Size | None:
         if _spreads(shape, node.shape):
             shape = node.shape
         elif not _spreads(node.shape, shape):
-            try:
-                shape = torch.broadcast_shapes(shape, node.shape)
-            except RuntimeError:
+            common = agreement.broadcast(shape, node.shape)
+            if common is None:
                 return None
+            shape = torch.Size(common)
     return shape
 
 

@@ -1,14 +1,28 @@
-"""Shapes of the operands of named products, checked in the words of their documentation."""
+"""Shapes of operands: what they broadcast to, and those of named products in the words of their documentation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
-
-import torch
 
 from libsparse._lang.errors import DtypeError, ShapeError
 
 from .operands import is_tensor, to_operand
+
+
+def broadcast(*shapes: Sequence[int]) -> tuple[int, ...] | None:
+    """The shape that shapes broadcast to, as in torch; None where they don't.
+
+    `torch.broadcast_shapes` loads sympy when a process first calls it, for as long as thousands of small products.
+    """
+    found = [1] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        for axis, extent in zip(range(-len(shape), 0), shape, strict=True):
+            if found[axis] == 1:
+                found[axis] = extent
+            elif extent not in (1, found[axis]):
+                return None
+    return tuple(found)
 
 
 def check(title: str, **operands: tuple[Any, str]) -> None:
@@ -50,10 +64,8 @@ def check(title: str, **operands: tuple[Any, str]) -> None:
 
 def _broadcast(title: str, leading: list[tuple[str, Any]], documented: str) -> None:
     """Leading dimensions agree, or are 1."""
-    try:
-        torch.broadcast_shapes(*(shape for _, shape in leading))
-    except RuntimeError:
+    if broadcast(*(shape for _, shape in leading)) is None:
         told = ", ".join(f"{name} {tuple(shape)}" for name, shape in leading)
         raise ShapeError(
             f"{title}: the leading dimensions do not broadcast: {told}; expected {documented}, these equal or 1"
-        ) from None
+        )

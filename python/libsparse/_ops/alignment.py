@@ -16,7 +16,7 @@ from libsparse._storage.conversion import taken
 from libsparse._storage.format import default_format
 from libsparse._storage.pattern import Pattern
 
-from . import contraction
+from . import agreement, contraction
 from .operands import check_devices
 
 
@@ -28,11 +28,11 @@ def broadcast_shape(operands: Sequence[Operand], name: str) -> torch.Size:
         UnsupportedError: They are on several devices.
     """
     check_devices(operands)
-    try:
-        return torch.Size(torch.broadcast_shapes(*(operand.shape for operand in operands)))
-    except RuntimeError:
+    shape = agreement.broadcast(*(operand.shape for operand in operands))
+    if shape is None:
         told = " and ".join(f"operand {n} ({operand})" for n, operand in enumerate(operands))
-        raise ShapeError(f"{name}: {told} do not broadcast; extents must agree or be 1") from None
+        raise ShapeError(f"{name}: {told} do not broadcast; extents must agree or be 1")
+    return torch.Size(shape)
 
 
 def expand(source: Operand, shape: Sequence[int]) -> Operand:

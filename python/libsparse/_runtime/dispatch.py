@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 from torch import Tensor
 
-from libsparse._compiler import kernel, request, settings
+from libsparse._compiler import kernel
 from libsparse._lang import assignment, dtypes, grammar, operations
 from libsparse._lang.errors import DivisionByZeroError, FormatError, LibsparseError, UnsupportedError
-from libsparse._storage import ordinary, threads
+from libsparse._storage import ordinary
 from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -22,7 +22,7 @@ from . import notes, tally
 from .call import Call
 from .direct import Direct
 from .problem import Operand, Problem, key
-from .requests import signature, to_request
+from .requests import is_tuned, may_be_tuned, signature, to_request
 from .status import BoundError, IndexOverflowError
 
 if TYPE_CHECKING:
@@ -263,10 +263,10 @@ def build(
     """
     # The first call of a process has nothing to look up, and no time to say what others like it have in common with it.
     name = signature(problem, operands, wide, counted) if kernel.has_any() else None
-    if measured and not (problem.schedule or wide or counted) and _may_be_tuned(name):
+    if measured and not (problem.schedule or wide or counted) and is_tuned(problem, operands, name):
         from . import tuned  # few programs have been tuned
 
-        if (commands := tuned.schedule(problem, operands, name)) is not None:
+        if (commands := tuned.schedule(problem, operands)) is not None:
             try:
                 return build(problem._replace(schedule=commands), operands)
             except (UnsupportedError, FormatError):  # it is not what `tune` has written
@@ -303,14 +303,9 @@ def once(problem: Problem, operands: Sequence[Operand]) -> Direct | None:
         return None
     name = signature(problem, operands, False, False)
     like: Call | None = None if name is None else kernel.prepared.get(name)
-    if like is None or like.is_relaid or _may_be_tuned(name):
+    if like is None or like.is_relaid or may_be_tuned(name):
         return None
     return like.shortest(operands)
-
-
-def _may_be_tuned(name: tuple[Any, ...] | None) -> bool:
-    """Whether a record of a faster schedule may be there for a request, for which `name` stands."""
-    return bool(request.tuned()) and (name, threads.count(), settings.cache_dir()) not in request.untuned
 
 
 def _by_zero(problem: Problem) -> DivisionByZeroError:

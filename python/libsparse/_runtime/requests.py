@@ -13,10 +13,11 @@ from typing import Any
 
 import torch
 
-from libsparse._compiler import size_classes, target
+from libsparse._compiler import native, request, settings, size_classes, target
 from libsparse._compiler.request import OperandInfo, OutputInfo, Request
 from libsparse._lang import dtypes
 from libsparse._lang.dtypes import INT32_MAX
+from libsparse._storage import threads
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 from libsparse._storage.statistics import FEW
@@ -25,6 +26,7 @@ from .problem import Operand, Problem, dense_order, dense_text
 
 _NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
 _WIDE, _SEVERAL, _WHOLE = 4, 3, 1 << 10  # elements of rows to read, entries of rows to multiply, the unit of a reach
+_UNTUNED_KEPT = 4096
 _LONG, _LONG_WIDE = 8, 16  # entries of rows that are brought near before they are read, or where each reads a row
 
 
@@ -135,6 +137,28 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
         spread = _spread_over_rows(outline, pattern, dtype, wide, sums, rows)
         parts.append((pattern.shape, dtype, pattern.index_dtype, entries, same, spread))
     return tuple(parts)
+
+
+def may_be_tuned(name: tuple[Any, ...] | None) -> bool:
+    """Whether a record of a faster schedule may be there for a request, for which `name` stands."""
+    return bool(request.tuned()) and (name, threads.count(), settings.cache_dir()) not in request.untuned
+
+
+def is_tuned(problem: Problem, operands: Sequence[Operand], name: tuple[Any, ...] | None) -> bool:
+    """Whether there is a record for a problem.
+
+    What has none is remembered by its signature, since the name of a record takes longer to find out than the rest of
+    preparing a call for a new pattern.
+    """
+    if not may_be_tuned(name):
+        return False
+    if request.record_name(to_request(problem, operands), native.BUILD, threads.count()) in request.tuned():
+        return True
+    if name is not None:
+        if len(request.untuned) >= _UNTUNED_KEPT:
+            request.untuned.clear()
+        request.untuned.add((name, threads.count(), settings.cache_dir()))
+    return False
 
 
 def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[OperandInfo, ...]:

@@ -21,8 +21,6 @@ from .requests import to_request
 _BOUND = re.compile(r"bound\(\s*(\w+)\s*,\s*(\d+)\s*\)")
 _TAIL = re.compile(r"split\(\s*(\w+)\s*,[^)]*tail\s*=\s*(\d+)\s*\)")
 
-_UNTUNED_KEPT = 4096
-
 Record = dict[str, Any]
 """What is known for a request: `expression` and `threads`; `class`, the schedule for all patterns of the class (None:
 the compiler's); `patterns`, by digests of patterns the schedule for exactly these, `formats` in words, and `trials`.
@@ -31,22 +29,14 @@ pattern how much faster the schedule is, and `when` the day and time of that."""
 
 
 def name(problem: Problem, operands: Sequence[Operand]) -> str:
-    """The name of the record for a problem, which stands for the machine, the compiler and the threads, too."""
-    return f"{request.key(to_request(problem, operands), native.BUILD)}-{threads.count()}"
+    """The name of the record for a problem."""
+    return request.record_name(to_request(problem, operands), native.BUILD, threads.count())
 
 
-def schedule(problem: Problem, operands: Sequence[Operand], signature: tuple[Any, ...] | None = None) -> str | None:
-    """The fastest schedule that is known for a problem on these patterns; None where that is the compiler's.
-
-    What is found to have no record is remembered by its `signature`, since a name takes longer to find out than the
-    rest of preparing a call for a new pattern.
-    """
+def schedule(problem: Problem, operands: Sequence[Operand]) -> str | None:
+    """The fastest schedule that is known for a problem on these patterns; None where that is the compiler's."""
     record = request.tuned().get(name(problem, operands))
     if record is None:
-        if signature is not None:
-            if len(request.untuned) >= _UNTUNED_KEPT:
-                request.untuned.clear()
-            request.untuned.add((signature, threads.count(), settings.cache_dir()))
         return None
     exact = record["patterns"].get(digest(operands)) if record["patterns"] else None
     commands: str | None = record["class"] if exact is None else exact["schedule"]

@@ -106,5 +106,9 @@ def random(
             more = torch.randint(total, (count - flat.numel() + 16,), generator=generator, device="cpu")
             flat = torch.unique(torch.cat([flat, more]))
         flat = flat[torch.randperm(flat.numel(), generator=generator, device="cpu")[:count]]
-    coords = list(torch.unravel_index(flat.sort().values, size))
+    rest = flat.sort().values
+    coords: list[Tensor] = []
+    for extent in reversed(size):
+        coords.insert(0, rest % extent)
+        rest = rest // extent
     return assembled(coords, torch.randn(count, generator=generator, dtype=dtype, device="cpu"), size, format)

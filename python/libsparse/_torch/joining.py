@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import ShapeError
+from libsparse._ops import agreement
 from libsparse._ops.indexing import joining
 from libsparse._ops.operands import to_operand
 from libsparse._tensor.in_graphs import one_node
@@ -108,5 +109,7 @@ def dstack(tensors: Sequence[Any]) -> Any:
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """Each tensor expanded to the shape that all of them broadcast to."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-    shape = torch.broadcast_shapes(*(tensor.shape for tensor in given))
+    shape = agreement.broadcast(*(tensor.shape for tensor in given))
+    if shape is None:
+        raise ShapeError(f"broadcast_tensors: {', '.join(str(to_operand(t)) for t in given)} do not broadcast")
     return tuple(tensor.expand(shape) for tensor in given)

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
-from libsparse._ops import pointwise
+from libsparse._ops import agreement, pointwise
 from libsparse._ops.operands import is_tensor, to_operand
 from libsparse._tensor.sparse_tensor import dress
 
@@ -58,12 +58,11 @@ for _function in named(_LOSSES, F):
 @implements(F.cosine_similarity)
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The products of two tensors over a dimension, divided by their norms."""
-    try:
-        shape = torch.broadcast_shapes(x1.shape, x2.shape)
-    except RuntimeError:
+    shape = agreement.broadcast(x1.shape, x2.shape)
+    if shape is None:
         raise ShapeError(
             f"cosine_similarity: x1 ({to_operand(x1, 'x1')}) and x2 ({to_operand(x2, 'x2')}) do not broadcast"
-        ) from None
+        )
     x1, x2 = (x if x.shape == shape else x.expand(shape) for x in (x1, x2))
     lengths = [torch.linalg.vector_norm(x, 2, dim).clamp_min(eps) for x in (x1, x2)]
     return torch.mul(x1, x2).sum(dim) / (lengths[0] * lengths[1])

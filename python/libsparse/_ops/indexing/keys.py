@@ -10,6 +10,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError, UnsupportedError
 from libsparse._lang.records import NamedTuple
+from libsparse._ops import agreement
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._storage import sorting
 
@@ -202,13 +203,12 @@ class _Reader:
     def key(self) -> Key:
         """What was read."""
         tensors = [index for _, index in self._indices]
-        try:
-            common = torch.broadcast_shapes(*(index.shape for index in tensors))
-        except RuntimeError:
+        common = agreement.broadcast(*(index.shape for index in tensors))
+        if common is None:
             shapes = ", ".join(str(tuple(index.shape)) for index in tensors)
-            raise IndexBoundsError(f"A[...]: indices of shapes {shapes} don't broadcast together") from None
+            raise IndexBoundsError(f"A[...]: indices of shapes {shapes} don't broadcast together")
         flat = {mode: index.expand(common).reshape(-1) for mode, index in self._indices if mode != NEW}
-        return Key(self._picks, self._slices, flat, tuple(common), tuple(self._placed(self._dims)))
+        return Key(self._picks, self._slices, flat, common, tuple(self._placed(self._dims)))
 
     @staticmethod
     def _placed(dims: Sequence[int]) -> list[int]:
