@@ -7,20 +7,6 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-// divides reports whether s divides integers by what may be zero: such a function has a flag, which becomes its status.
-func divides(s ir.Stmt) bool {
-	found := false
-	ir.EachStmt(s, func(s ir.Stmt) {
-		for _, x := range ir.Exprs(s) {
-			ir.EachExpr(x, func(x ir.Expr) {
-				b, ok := x.(*ir.Binary)
-				found = found || ok && b.Op.Divides() && b.Type().Elem.IsInt()
-			})
-		}
-	})
-	return found
-}
-
 // divide calls the helper fn for x. Those of integers are told where the flag is.
 func (e *emitter) divide(fn string, x *ir.Binary) (string, int) {
 	if x.Type().Elem.IsInt() {

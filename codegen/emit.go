@@ -119,7 +119,7 @@ func (e *emitter) fn(m *ir.Module, f *ir.Func, name string) {
 	e.line("{")
 	e.depth++
 	e.prologue()
-	if e.fault = ""; divides(f.Body) {
+	if e.fault = ""; ir.Divides(f.Body) {
 		e.fault = e.facts.fresh("fault")
 		e.line("int32_t %s = %d;", e.fault, ir.OK)
 	}

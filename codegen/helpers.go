@@ -198,9 +198,11 @@ static inline int64_t NAME(int64_t *begun, int64_t loop, int64_t *turn, int64_t 
 	"sort_by": sortByText, "sort_by_team": sortByTeamText,
 }
 
+// floatChoice is written so that C compilers make no branch of it, which random values would mislead.
 const floatChoice = `static inline ELEMENT NAME(ELEMENT x, ELEMENT y)
 {
-    return x SIGN y || x != x ? x : y;
+    const ELEMENT chosen = x SIGN y ? x : y;
+    return x != x ? x : chosen;
 }
 `
 

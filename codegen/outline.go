@@ -19,7 +19,7 @@ func (e *emitter) split(f *ir.Func) (head []ir.Stmt, region *ir.Parallel) {
 		}
 		list = list[:n-1]
 	}
-	if len(list) == 0 || e.opts.Serial || divides(f.Body) {
+	if len(list) == 0 || e.opts.Serial || ir.Divides(f.Body) {
 		return nil, nil
 	}
 	head, last := list[:len(list)-1], list[len(list)-1]

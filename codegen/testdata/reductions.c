@@ -4,7 +4,8 @@ typedef __UINT8_TYPE__ uint8_t;
 
 static inline float max_f32(float x, float y)
 {
-    return x > y || x != x ? x : y;
+    const float chosen = x > y ? x : y;
+    return x != x ? x : chosen;
 }
 
 static inline int32_t min_i32(int32_t x, int32_t y)

@@ -154,6 +154,11 @@ func (m *model) loops(order []int) (cost float64) {
 		m.visits[depth] = m.extents[v] * m.occupancy(v)
 		m.around[depth+1] = m.around[depth] * m.visits[depth]
 		switch {
+		case m.all(v):
+			if !(depth == last && m.overlaid(v)) {
+				visits = m.around[depth] * m.extents[v] // each is compared with what is stored next
+			}
+			cost += visits
 		case merged:
 			cost += visits * c.Merge
 		case m.looksUp(v):
@@ -287,6 +292,16 @@ func (m *model) visited(v int) (share float64, merged bool) {
 	return min(sum, 1+sum/2), walked > 1
 }
 
+// all reports whether the loop over v visits every coordinate, though operands store only some.
+func (m *model) all(v int) bool {
+	return !m.product && m.any(func(o *operand) bool { return m.walks(o, v) }) && m.occupancy(v) >= 1
+}
+
+// overlaid reports whether such a loop, where it is the innermost, is two: one writes a dense result as if nothing were stored, the other what is.
+func (m *model) overlaid(v int) bool {
+	return !m.reduces && m.result.dense && m.all(v)
+}
+
 // walks reports whether the loop over v walks what o stores of it. In a product, a level that finds coordinates without a walk looks up
 // those that others have.
 func (m *model) walks(o *operand, v int) bool {
@@ -307,7 +322,7 @@ func (m *model) looksUp(v int) bool {
 // those that store v further out, and dense ones where the loop skips coordinates; lanes says that it can run in vector
 // lanes.
 func (m *model) contiguous(v int) (strided float64, lanes bool) {
-	skips := m.any(func(o *operand) bool { return m.walks(o, v) })
+	skips := m.any(func(o *operand) bool { return m.walks(o, v) }) && !m.overlaid(v)
 	for i := range m.operands {
 		strided += m.operands[i].jumps(v, skips)
 	}

@@ -6,6 +6,7 @@ import (
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
 	"libsparse/libsparse/schedule"
 )
 
@@ -60,6 +61,9 @@ func (d *Decision) outermost() (loop, root index.Var) {
 func Team(a bind.Assignment, m Machine) cin.Team {
 	c, _ := ConstantsFor(m.CPU)
 	team := cin.Team{Grain: int64(c.Grain)}
+	if everywhere(a) {
+		return team
+	}
 	switch _, product := factors(a.Assignment); {
 	case byEntries(a) && product && a.Result().Format.Dense() && len(a.LHS.Vars) < len(a.Vars()):
 		team.Grain = int64(c.SumGrain)
@@ -73,6 +77,9 @@ func Team(a bind.Assignment, m Machine) cin.Team {
 	}
 	return team
 }
+
+// everywhere reports whether loops visit every element, so that rows take as long as each other, however many entries they have.
+func everywhere(a bind.Assignment) bool { return lattice.Everywhere(a.Table, a.RHS, a.Vars()) }
 
 // byEntries reports whether a sparse operand has every variable of a, so that each iteration is one of its entries.
 func byEntries(a bind.Assignment) bool {
@@ -90,7 +97,7 @@ func balanced(s *bind.Storage, c *Constants) bool {
 // blocks of equal numbers of entries, in the positions of the operand and when they are called.
 func (d *Decision) share(a bind.Assignment, v index.Var) {
 	for _, acc := range index.Accesses(a.RHS) {
-		if balanced(a.Of(acc.Tensor), d.constants) && acc.Vars[a.Of(acc.Tensor).Format.ModeOrder[0]] == v {
+		if !everywhere(a) && balanced(a.Of(acc.Tensor), d.constants) && acc.Vars[a.Of(acc.Tensor).Format.ModeOrder[0]] == v {
 			d.note("threads take blocks of %s with equal numbers of entries of %s, where there are enough of them", v, acc.Tensor.Name)
 			return
 		}

@@ -351,3 +351,17 @@ func mapFuncs(m *Module, f func(*Func) *Block) *Module {
 	}
 	return out
 }
+
+// Divides reports whether s divides integers by what may be zero: such a function has a flag, which becomes its status.
+func Divides(s Stmt) bool {
+	found := false
+	EachStmt(s, func(s Stmt) {
+		for _, x := range Exprs(s) {
+			EachExpr(x, func(x Expr) {
+				b, ok := x.(*Binary)
+				found = found || ok && b.Op.Divides() && b.Type().Elem.IsInt()
+			})
+		}
+	})
+	return found
+}

@@ -117,6 +117,11 @@ func Build(b *bind.Table, e index.Expr, v index.Var) Lattice {
 	return l
 }
 
+// Everywhere reports whether loops over vs visit all coordinates, though operands may store few: what is left of e there has a value.
+func Everywhere(b *bind.Table, e index.Expr, vs []index.Var) bool {
+	return !slices.ContainsFunc(vs, func(v index.Var) bool { return !Build(b, e, v).Full() })
+}
+
 func build(b *bind.Table, e index.Expr, v index.Var) Lattice {
 	switch e := e.(type) {
 	case *index.Access:

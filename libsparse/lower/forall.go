@@ -42,6 +42,9 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 	case lat.Full() && len(lat.Iterators()) == 0:
 		return l.dense(f, lat.Points[0], e, kind)
 	case lat.Full():
+		if stmts, ok := l.overlaid(f, lat, e); ok {
+			return stmts
+		}
 		return l.matchAll(f, lat, e)
 	case len(lat.Points) == 1 && len(lat.Iterators()) == 1:
 		return l.walk(f, lat, e, kind)

@@ -7,6 +7,7 @@ import (
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
 )
 
 // chunks is how many pieces each thread's share of a loop is cut into, so that uneven rows even out.
@@ -136,8 +137,9 @@ func (l *lowerer) storedEntries() ir.Expr {
 func (l *lowerer) work() ir.Expr {
 	n := ir.Expr(ir.Const(1))
 	var carried []index.Var
+	everywhere := lattice.Everywhere(l.program.Source.Table, l.program.Source.RHS, l.program.Source.Vars())
 	for _, a := range index.Accesses(l.program.Source.RHS) {
-		if l.format(a.Tensor).Dense() {
+		if everywhere || l.format(a.Tensor).Dense() {
 			continue
 		}
 		stored, shared, others := l.positions(a.Tensor, l.format(a.Tensor).Order()-1), ir.Expr(ir.Const(1)), 0

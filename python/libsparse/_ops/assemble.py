@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import string
 from collections.abc import Sequence
 from typing import Any, Final
 
 import torch
 from torch import Tensor
 
+from libsparse._autograd import tape
 from libsparse._lang import dtypes
-from libsparse._lang.errors import DtypeError, FormatError, ShapeError
+from libsparse._lang.errors import DtypeError, FormatError, ShapeError, ToolchainError
 from libsparse._runtime.direct import native
-from libsparse._runtime.problem import Operand
-from libsparse._storage import checks, packing, sorting, threads, validate
+from libsparse._runtime.problem import Einsum, Operand, Problem, product
+from libsparse._storage import checks, memory, packing, sorting, threads, validate
 from libsparse._storage.conversion import taken
 from libsparse._storage.fakes import is_fake, refuse_jit_trace
 from libsparse._storage.format import Format, default_format
@@ -30,6 +34,8 @@ REDUCTIONS: Final = {
     "amin": "amin",
 }
 """The reductions of duplicates, and torch's names of them."""
+
+_LARGE = 1 << 19  # elements from which on a kernel, which writes to memory that is there, makes dense tensors
 
 _COMPRESSED: Final = {name: Format(name).resolve(2) for name in ("csr", "csc")}
 
@@ -96,7 +102,26 @@ def to_dense(source: Operand, dtype: torch.dtype | None = None) -> Tensor:
     if pattern is None:
         return values
     refuse_jit_trace()
+    operand, size = Operand(pattern, values), math.prod(pattern.shape)
+    memory.check(size, values.element_size(), f"a dense tensor of shape {tuple(pattern.shape)}", "keep it sparse")
+    if size >= _LARGE and source.fill == 0 and values.dtype in dtypes.CODES and _is_plain(operand):
+        try:
+            return tape.compute(_copied_densely(pattern.ndim), [operand])[0]
+        except ToolchainError:  # there is no compiler, and torch can do it, too
+            pass
     return pattern.to_dense(values, source.fill)
+
+
+def _is_plain(operand: Operand) -> bool:
+    """Whether nothing but autograd follows what is done to an operand."""
+    return not (tape.is_traced([operand]) or tape.is_transformed([operand]) or tape.is_watched())
+
+
+@functools.cache
+def _copied_densely(ndim: int) -> Problem:
+    """The copy of a sparse tensor to a dense one."""
+    letters = tuple(string.ascii_lowercase[:ndim])
+    return product(Einsum((letters,), letters, Format("d" * ndim)))
 
 
 def _merged(values: Tensor, order: Tensor, again: Tensor, group: Tensor, reduce: str) -> Tensor:

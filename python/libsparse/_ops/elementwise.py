@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import string
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang import dtypes
-from libsparse._lang.errors import DivisionByZeroError, DtypeError, UnsupportedError
+from libsparse._lang.errors import DivisionByZeroError, DtypeError, ToolchainError, UnsupportedError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
 
@@ -73,10 +74,22 @@ def _sum(name: str, function: pointwise.Function, a: Any, b: Any, alpha: Any) ->
                 second = second.with_data(second.values.to(first.dtype))
             if type(alpha) in (int, float) and alpha == 1:
                 return union.add(first, second if name == "add" else _negated(second, first.dtype))
+        if plain and type(alpha) in (int, float) and alpha == 1 and _sums_densely(first, second):
+            with contextlib.suppress(ToolchainError):  # there is no compiler, and torch can do it, too
+                return union.add_dense(first, second, "+" if name == "add" else "-")
     # torch multiplies by alpha in the type of the result
     return pointwise.apply(
         name, function, (a, b), {"alpha": alpha} if isinstance(alpha, NUMBERS) and alpha != 1 else None
     )
+
+
+def _sums_densely(a: Operand, b: Operand) -> bool:
+    """Whether kernels sum two operands: one is sparse, and the other dense with at least a dimension that runs."""
+    dtype = torch.promote_types(a.dtype, b.dtype)
+    sparse, dense = (b, a) if a.pattern is None else (a, b)
+    known = dtype in dtypes.CODES and torch.bool not in (a.dtype, b.dtype)
+    mixed = sparse.pattern is not None and dense.pattern is None
+    return known and mixed and _broadcasts(dense, sparse) and any(n > 1 for n in dense.shape)
 
 
 def _negated(operand: Operand, other: torch.dtype) -> Operand:

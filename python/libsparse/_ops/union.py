@@ -1,4 +1,4 @@
-"""Sums of two sparse tensors: compiled as a union, differentiated as a sampling at each pattern."""
+"""Sums of two tensors, one of them or both sparse: compiled as a union, differentiated as a sampling at patterns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from libsparse._runtime import dispatch, notes
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.format import Format
 
-from . import contraction
+from . import alignment, contraction
 
 
 def add(a: Operand, b: Operand) -> Operand:
@@ -35,15 +35,51 @@ def add(a: Operand, b: Operand) -> Operand:
     if a.sparsity is b.sparsity:
         return a.with_data(notes.apply(torch.add, a.data, b.data))
     dtype = torch.promote_types(a.dtype, b.dtype)
-    problem = _problem(a.sparsity.format, dtype)
-    operands = [a, b]
+    return _computed(_Sum, _problem(a.sparsity.format, dtype), [a, b], dtype)
+
+
+def add_dense(a: Operand, b: Operand, sign: str) -> Operand:
+    """`a + b` or `a - b`, of which one is dense and broadcasts to the shape of the other: dense.
+
+    Args:
+        a: The first operand.
+        b: The second one.
+        sign: `"+"` or `"-"`.
+    """
+    shape = (b if a.pattern is None else a).shape
+    letters = tuple(string.ascii_lowercase[: len(shape)])
+    operands, inputs = [], []
+    for operand in (a, b):
+        if operand.pattern is None:
+            run = [n == m for n, m in zip(operand.shape, shape[len(shape) - operand.ndim :], strict=True)]
+            inputs.append(tuple(x for x, runs in zip(letters[len(shape) - operand.ndim :], run, strict=True) if runs))
+            operands.append(Operand(None, operand.values[tuple(slice(None) if runs else 0 for runs in run)]))
+        else:
+            inputs.append(letters)
+            operands.append(operand)
+    dtype = torch.promote_types(a.dtype, b.dtype)
+    problem = _dense_problem((inputs[0], inputs[1]), sign, dtype)
+    return _computed(_Sum if sign == "+" else _Difference, problem, operands, dtype)
+
+
+def _computed(node: type[_Sum], problem: Problem, operands: Sequence[Operand], dtype: torch.dtype) -> Operand:
+    """A sum or difference; autograd follows it where it has to."""
     if tape.is_traced(operands):
         out, pattern = tape.compute(problem, contraction.unify(operands, dtype))
     elif tape.needed(operands):
-        out, pattern = tape.follow(_Sum, problem, contraction.unify(operands, dtype))
+        out, pattern = tape.follow(node, problem, contraction.unify(operands, dtype))
     else:
         out, pattern = dispatch.run(problem, operands)
     return Operand(pattern, out)
+
+
+@functools.cache
+def _dense_problem(inputs: tuple[tuple[str, ...], tuple[str, ...]], sign: str, dtype: torch.dtype) -> Problem:
+    """A sum or difference of a sparse tensor and a dense one as a problem."""
+    output = max(inputs, key=len)
+    first, second = (",".join(letters) for letters in inputs)
+    text = f"C({','.join(output)}) = A({first}) {sign} B({second})"
+    return Problem(text, True, ("A", "B"), inputs, output, contraction.dense_format(len(output)), dtype=dtype)
 
 
 @functools.cache
@@ -56,15 +92,27 @@ def _problem(format: Format, dtype: torch.dtype) -> Problem:
 
 
 class _Sum(tape.Node):
-    """A sum of two operands: each gradient is that of the result, at the entries of the operand."""
+    """A sum: the gradient of an operand is that of the result, at the entries of the operand."""
 
     __slots__ = ()
 
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
-        source = self.pattern
-        return [
-            pattern.resample(grad, source) if want and pattern is not None and source is not None else None
-            for pattern, want in zip(self.patterns, wanted, strict=True)
-        ]
+        return [self._gradient(number, grad) if want else None for number, want in enumerate(wanted)]
+
+    def _gradient(self, number: int, grad: Tensor) -> Tensor:
+        pattern, letters, output = self.patterns[number], self.problem.inputs[number], self.problem.output
+        if pattern is None:
+            repeated = [dim for dim, letter in enumerate(output) if letter not in letters]
+            return notes.apply(lambda g: g.sum(repeated), grad) if repeated else grad
+        return alignment.sampled(grad, pattern) if self.pattern is None else pattern.resample(grad, self.pattern)
+
+
+class _Difference(_Sum):
+    """A difference: the gradient of the second operand is negative."""
+
+    __slots__ = ()
+
+    def _gradient(self, number: int, grad: Tensor) -> Tensor:
+        return super()._gradient(number, notes.apply(torch.neg, grad) if number else grad)

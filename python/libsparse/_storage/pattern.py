@@ -12,7 +12,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import InternalError
 
-from . import checks, derived, memory, ordinary, packing, sorting, statistics, validate
+from . import checks, derived, ordinary, packing, sorting, statistics, validate
 from .conversion import Conversion, convert, inverse, taken, with_dense
 from .format import Format
 
@@ -186,8 +186,6 @@ class Pattern:
 
     def to_dense(self, values: Tensor, fill: int | float = 0) -> Tensor:
         """The strided tensor of these values; differentiable."""
-        subject = f"a dense tensor of shape {tuple(self.shape)}"
-        memory.check(math.prod(self.shape), values.element_size(), subject, "keep it sparse")
         flat = values.new_full((math.prod(self.shape),), fill)
         return flat.index_put_((self.linear(),), self.entries(values)).reshape(self.shape)
 

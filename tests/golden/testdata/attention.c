@@ -57,7 +57,8 @@ static inline f32x8 exp_f32x8(f32x8 x)
 
 static inline float max_f32(float x, float y)
 {
-    return x > y || x != x ? x : y;
+    const float chosen = x > y ? x : y;
+    return x != x ? x : chosen;
 }
 
 static inline f32x4 max_f32x4(f32x4 x, f32x4 y)
