@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/bind/bindtest"
 	"libsparse/libsparse/index"
 )
 
@@ -29,6 +31,22 @@ func TestPath(t *testing.T) {
 		}
 		if strings.Join(got, "; ") != c.want {
 			t.Errorf("%s %v\n got %s\nwant %s", c.spec, c.formats, strings.Join(got, "; "), c.want)
+		}
+	}
+}
+
+// TestPathOfOnePattern has two operands with the same entries be counted as one: a temporary with a block for each of them is no small one.
+func TestPathOfOnePattern(t *testing.T) {
+	a := request(t, "ij,ij,ik,kj->ij", []string{"ds", "ds", "dd", "dd"}, "ds", 4096)
+	accs := index.Accesses(a.RHS)
+	a = bindtest.Change(a, a.Tensors(), func(name string, s *bind.Storage) {
+		if name == "B" {
+			s.SamePattern = accs[0].Tensor
+		}
+	})
+	for _, step := range Path(a, index.Names([]*index.Assignment{a.Assignment}), "") {
+		if len(step.LHS.Vars) > 2 {
+			t.Errorf("%s has a block for each entry", step)
 		}
 	}
 }

@@ -15,8 +15,12 @@ import (
 // later; their names are added to names. An assignment that needs no split is its own only step.
 //
 // A mean becomes a sum divided by the number of its terms. Logical reductions get operands that are converted to truth values.
-func (a *Assignment) Steps(names map[string]bool) []*Assignment {
-	s := &splitter{assignment: a, names: names}
+func (a *Assignment) Steps(names map[string]bool) []*Assignment { return a.StepsAmong(names, nil) }
+
+// StepsAmong is Steps, given how many levels of a tensor don't store every coordinate: a sum that is only read where one stores an entry is
+// computed there alone, as in A(i,j) * exp(sum(X(i,k) * Y(j,k))), where it would be a dense matrix else.
+func (a *Assignment) StepsAmong(names map[string]bool, sparse func(*Tensor) int) []*Assignment {
+	s := &splitter{assignment: a, names: names, sparse: sparse, term: a.RHS}
 	if m := a.Pooling(); m != nil {
 		return s.pooling(m)
 	}
@@ -62,7 +66,8 @@ type splitter struct {
 	assignment *Assignment
 	names      map[string]bool
 	steps      []*Assignment
-	sparse     func(*Tensor) int // see Narrow
+	sparse     func(*Tensor) int // see Narrow and StepsAmong
+	term       Expr              // the additive term that is being split
 }
 
 // summed lists the variables of e that are not in kept, sorted: those that e is reduced over.
@@ -93,7 +98,12 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 	for i, arg := range c.Args {
 		switch others := append(slices.Clone(kept), besides(c, i)...); {
 		case c.additive():
+			whole := s.term
+			if s.term == e {
+				s.term = arg
+			}
 			args[i] = s.rewrite(arg, kept)
+			s.term = whole
 		case c.Op == dtype.Div && i == 1:
 			args[i] = s.sums(arg, others)
 		default:
@@ -162,7 +172,46 @@ func (s *splitter) alike(args []Expr, kept []Var) bool {
 // temporary adds a step that computes e, summed over all variables but kept, and returns the access to its result.
 func (s *splitter) temporary(e Expr, kept []Var) Expr {
 	e, held := s.held(e, kept)
+	if entries := s.entries(e, held); entries != nil {
+		e = NewCall(dtype.Mul, NewFunctionCall(Library()["stored"], entries), e)
+	}
 	return s.step(dtype.Add, e, held)
+}
+
+// entries is an access to a sparse tensor that tells where e, which is dense, is read: its term has a value only where that stores an entry. It
+// is nil if there is none with variables among those in held.
+func (s *splitter) entries(e Expr, held []Var) (found *Access) {
+	stored := func(a *Access) bool { return s.sparse != nil && s.sparse(a.Tensor) > 0 }
+	if slices.ContainsFunc(Accesses(e), stored) {
+		return nil
+	}
+	for _, a := range Accesses(s.term) {
+		other := func(v Var) bool { return !slices.Contains(held, v) }
+		if stored(a) && !a.Windowed() && !slices.ContainsFunc(a.Vars, other) && (found == nil || len(a.Vars) > len(found.Vars)) && requires(s.term, a) {
+			found = a
+		}
+	}
+	return found
+}
+
+// requires reports whether e has no value where an access has none.
+func requires(e Expr, a *Access) bool {
+	switch e := e.(type) {
+	case *Access:
+		return e.Tensor == a.Tensor && slices.Equal(e.Vars, a.Vars) && !e.Windowed()
+	case *Call:
+		sets := e.Region.Least()
+		return len(sets) > 0 && !slices.ContainsFunc(sets, func(set uint) bool {
+			for k, arg := range e.Args {
+				if set&(1<<k) != 0 && requires(arg, a) {
+					return false
+				}
+			}
+			return true
+		})
+	default:
+		return false
+	}
 }
 
 // held prepares e for a step of its own, and lists the variables of the step's result.

@@ -49,6 +49,34 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// TestSumsWhereTheyAreRead has sums of dense operands be computed where A, which is sparse, has entries, if they are read nowhere else.
+func TestSumsWhereTheyAreRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"C(i,j) = A(i,j) * exp(sum(x(i,k) * z(j,k)))":              "t1(i,j) = stored(A(i,j)) * x(i,k) * z(j,k); C(i,j) = A(i,j) * exp(t1(i,j))",
+		"y(i) = stored(A(i,j)) * exp(b(i) + sum(x(i,k) * z(j,k)))": "t1(i,j) = stored(A(i,j)) * x(i,k) * z(j,k); y(i) = stored(A(i,j)) * exp(b(i) + t1(i,j))",
+		"y(i) = A(i,j) * (x(i,k) * z(j,k) + b(i))":                 "t1(i,j) = stored(A(i,j)) * x(i,k) * z(j,k); y(i) = A(i,j) * (t1(i,j) + b(i))",
+		"C(i,j) = A(i,j) * exp(sum(x(i,k) * z(j,k))) + d(i,j)":     "t1(i,j) = stored(A(i,j)) * x(i,k) * z(j,k); C(i,j) = A(i,j) * exp(t1(i,j)) + d(i,j)",
+		"C(i,j) = A(i,j) + exp(sum(x(i,k) * z(j,k)))":              "t1(i,j) = x(i,k) * z(j,k); C(i,j) = A(i,j) + exp(t1(i,j))",
+		"C(i,j) = A(i,j) * d(i,j) + sum(x(i,k) * z(j,k))":          "t1(i,j) = x(i,k) * z(j,k); C(i,j) = A(i,j) * d(i,j) + t1(i,j)",
+		"C(i,j) = d(i,j) * exp(sum(x(i,k) * z(j,k)))":              "t1(i,j) = x(i,k) * z(j,k); C(i,j) = d(i,j) * exp(t1(i,j))",
+		"C(i,j) = A(i,j) * exp(sum(A(i,k) * z(j,k)))":              "t1(i,j) = A(i,k) * z(j,k); C(i,j) = A(i,j) * exp(t1(i,j))",
+		"C(i,j) = A(j,i) * exp(sum(z(j,k)))":                       "t1(j) = z(j,k); C(i,j) = A(j,i) * exp(t1(j))",
+	} {
+		a, err := ParseAssignment(text, lookup)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sparse := func(x *Tensor) int { return strings.Count(x.Name, "A") }
+		var got []string
+		for _, s := range a.StepsAmong(Names([]*Assignment{a}), sparse) {
+			got = append(got, s.String())
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%s\n got %s\nwant %s", text, strings.Join(got, "; "), want)
+		}
+	}
+}
+
 func TestSumsOverNoIndex(t *testing.T) {
 	const left, factor = `"i" on the left side`, `"j" in another factor or argument`
 	for text, want := range map[string]string{

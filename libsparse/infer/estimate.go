@@ -2,6 +2,7 @@ package infer
 
 import (
 	"fmt"
+	"slices"
 
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/format"
@@ -49,7 +50,7 @@ func Predict(a bind.Assignment) Estimate {
 func reduced(a bind.Assignment) *factor {
 	var parts []*factor
 	if isProduct(a.RHS) {
-		for _, acc := range index.Accesses(a.RHS) {
+		for _, acc := range apart(a.Table, index.Accesses(a.RHS)) {
 			parts = append(parts, leaf(a.Table, acc))
 		}
 	} else {
@@ -72,6 +73,21 @@ func reduced(a bind.Assignment) *factor {
 		all = join(all, f)
 	}
 	return all
+}
+
+// apart are accesses of which no two have the same entries: of those that do, the one with the largest dense blocks.
+func apart(b *bind.Table, accs []*index.Access) []*index.Access {
+	var out []*index.Access
+	for _, acc := range accs {
+		same := func(other *index.Access) bool { return !b.Dense(acc) && !b.Dense(other) && b.Together(acc, other) }
+		switch i := slices.IndexFunc(out, same); {
+		case i < 0:
+			out = append(out, acc)
+		case len(acc.Vars) > len(out[i].Vars):
+			out[i] = acc
+		}
+	}
+	return out
 }
 
 // of is the factor of any expression: the union over the least sets of arguments that give it a value.
