@@ -168,7 +168,7 @@ func (g *scheduler) command() string {
 	case 12, 13, 14, 15, 16:
 		part := pick(g.rng, []string{"all", of, index.String(part(g.rng, g.naive.Source.RHS))})
 		g.made++
-		return fmt.Sprintf("precompute(%s, w%d, at=%d%s%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", scatter", ", bitmap", ", adaptive", ", blocks", ", list", ", hash"}), g.renames())
+		return fmt.Sprintf("precompute(%s, w%d, at=%d%s%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", scatter", ", bitmap", ", adaptive", ", blocks", ", list", ", hash", ", lookup"}), g.renames())
 	case 17:
 		return fmt.Sprintf("prefetch(%s, %d)", v, 1+g.rng.IntN(20))
 	case 18:

@@ -31,6 +31,7 @@ var conformance = []struct {
 	{"SpGEMM by a bitmap and its words", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds C:ds", "reorder(i, j, k); precompute(all, w, at=1, blocks); assemble(append); parallelize(i, threads)"},
 	{"SpGEMM by a bytemap", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds C:ds", "reorder(i, j, k); precompute(all, w, at=1, bytemap); assemble(bounded); parallelize(i, threads)"},
 	{"SpGEMM by what each row chooses", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds C:ds", "reorder(i, j, k); precompute(all, w, at=1, adaptive); assemble(append); parallelize(i, threads)"},
+	{"gradient of SpGEMM by lookups", "D(i,j) = A(i,j) * G(i,k) * B(j,k)", "A:ds G:ds B:ds D:ds", "reorder(i, j, k); precompute(G, row, at=1, lookup); precompute(A(i,j) * row(k) * B(j,k), w, at=1, tile); parallelize(i, threads)"},
 	{"SpGEMM without branches", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds C:ds", "reorder(i, j, k); precompute(all, w, at=1, scatter); assemble(append); parallelize(i, threads)"},
 	{"SpGEMM DCSR x CSR", "C(i,k) = A(i,j) * B(j,k)", "A:ss B:ds C:ds", "reorder(i, j, k); precompute(all, w, at=1, row); assemble(insert); parallelize(i, threads)"},
 	{"SpGEMM DCSR x DCSR", "C(i,k) = A(i,j) * B(j,k)", "A:ss B:ss C:ds", "reorder(i, j, k); precompute(all, w, at=1, row); assemble(insert); parallelize(i, threads)"},

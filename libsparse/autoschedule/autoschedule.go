@@ -202,7 +202,11 @@ func (d *Decision) carryOut(a bind.Assignment, p *plan) {
 			d.add(schedule.Bound{Var: v, Extent: 1}) // what a reduction inside reads is then one element after the other
 		}
 	}
-	if d.buffer(a, p.workspace) {
+	buffer := func() bool { return d.buffer(a, p.workspace) }
+	if p.lookup.operand != nil {
+		buffer = func() bool { return d.lookUp(a, p) }
+	}
+	if buffer() {
 		return // threads divide the loop inside that over tiles
 	}
 	d.ahead(a)

@@ -53,6 +53,7 @@ type model struct {
 	// often the body runs.
 	around []float64
 	visits []float64 // by depth: how many iterations of the loop there have a body
+	looked lookup    // of the order that is being priced: the row that its innermost loop looks others' coordinates up in
 }
 
 // node is an expression prepared for pricing.
@@ -147,7 +148,7 @@ func (m *model) arrange(order []int) (converted float64, ok bool) {
 // loops counts how often the loops of an order run, and is what they cost but for their body.
 func (m *model) loops(order []int) (cost float64) {
 	c, last := m.constants, len(order)-1
-	m.around[0] = 1
+	m.around[0], m.looked = 1, lookup{}
 	for depth, v := range order {
 		share, merged := m.visited(v)
 		visits := m.around[depth] * m.extents[v] * share
@@ -159,6 +160,9 @@ func (m *model) loops(order []int) (cost float64) {
 				visits = m.around[depth] * m.extents[v] // each is compared with what is stored next
 			}
 			cost += visits
+		case merged && depth == last:
+			row, passed := m.lookups(order, v, visits*c.Merge)
+			m.looked, cost = row, cost+passed
 		case merged:
 			cost += visits * c.Merge
 		case m.looksUp(v):

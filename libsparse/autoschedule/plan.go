@@ -21,6 +21,8 @@ type plan struct {
 	terms   Terms
 	// around is how often the loop at each depth is expected to start, and last how often the body runs.
 	around []float64
+	// lookup is the row that the innermost loop looks coordinates up in; its operand is nil where there is none.
+	lookup lookup
 }
 
 // workspace says where terms go before they are in the result.
@@ -306,7 +308,10 @@ func (m *model) addsUp() bool {
 			elements *= m.extents[v]
 		}
 	}
-	return m.result.storage.Format.Dense() && m.around[len(m.vars)] >= 2*elements && stored >= elements
+	if m.result.storage.SamePattern != nil {
+		elements = m.entries(m.assignment.Of(m.result.storage.SamePattern))
+	}
+	return (m.result.storage.Format.Dense() || m.result.storage.SamePattern != nil) && m.around[len(m.vars)] >= 2*elements && stored >= elements
 }
 
 // naive is the program without commands, for legality queries.

@@ -58,7 +58,7 @@ func (m *model) search(exhaustive int, limit float64, seen *[]Priced) (best []in
 
 // plan is the complete candidate of the order that was priced last.
 func (m *model) plan(order []int, terms Terms) *plan {
-	p := &plan{order: m.named(order), terms: terms, conversions: m.conversions(), around: slices.Clone(m.around)}
+	p := &plan{order: m.named(order), terms: terms, conversions: m.conversions(), around: slices.Clone(m.around), lookup: m.looked}
 	if len(order) > 0 {
 		p.workspace = m.place(order)
 		p.sharing = m.threads(order, p.workspace)

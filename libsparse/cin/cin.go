@@ -145,6 +145,8 @@ const (
 	List Storage = "list"
 	// Hash holds each coordinate once, found through a table by its hash; it is sorted before it is read.
 	Hash Storage = "hash"
+	// Lookup is a dense array with a mark for each element, which is read where other operands have entries, in no order of its own.
+	Lookup Storage = "lookup"
 )
 
 // Placed reports whether a workspace has a place for each element, and records which are in use.

@@ -48,7 +48,10 @@ func revalued(p *cin.Program, lattices *lattice.Table) bool {
 	l, listed := &lowerer{program: p, lattices: lattices}, false
 	for s := range cin.Within(p.Body) {
 		w, ok := s.(*cin.Where)
-		if !ok || workspaces[p.Workspaces[cin.Written(w.Producer).Tensor]].dense {
+		if !ok {
+			continue
+		}
+		if s := p.Workspaces[cin.Written(w.Producer).Tensor]; workspaces[s].dense || s == cin.Lookup {
 			continue
 		}
 		if !l.fillsRow(w, p.Source.LHS.Vars[result.Format.ModeOrder[last]]) {

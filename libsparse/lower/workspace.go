@@ -30,6 +30,8 @@ type view struct {
 	// crd is the arrays of coordinates, nil where there is a place for each element, and entries the part of them that is in use.
 	crd     []*ir.Array
 	entries format.Range
+	// mark has a byte for each element that says whether it is there, where elements are looked up.
+	mark *ir.Array
 	// leave clears an element after its only use; nil where that is done when the consumer has ended, or not needed.
 	leave func(l *lowerer, a *index.Access, e env) []ir.Stmt
 	// set records that the workspace was written, where that decides whether its consumer runs.
@@ -58,6 +60,7 @@ var workspaces = map[cin.Storage]kind{
 	cin.Adaptive: {new: newRow, sized: severalModes},
 	cin.List:     {new: newList},
 	cin.Hash:     {new: newHash},
+	cin.Lookup:   {new: newLookup},
 }
 
 func severalModes(order int) bool { return order > 1 }
@@ -65,10 +68,10 @@ func severalModes(order int) bool { return order > 1 }
 // where fills a workspace and reads it. The statements following run with the consumer: only if something was written, where that is known.
 // Uses of a workspace in one region share its arrays.
 func (l *lowerer) where(s *cin.Where, e env, following ...ir.Stmt) []ir.Stmt {
-	if e.phase == bounding {
+	t := cin.Written(s.Producer).Tensor
+	if e.phase == bounding && l.program.Workspaces[t] != cin.Lookup {
 		return l.boundWhere(s, e)
 	}
-	t := cin.Written(s.Producer).Tensor
 	w := e.region.workspaces[t]
 	if w == nil {
 		w = workspaces[l.program.Workspaces[t]].new(l, t, e)
@@ -96,6 +99,9 @@ func (l *lowerer) produce(s *cin.Where, w writer, e env) []ir.Stmt {
 func (v *view) storage(l *lowerer, of index.Var, level int, e env) format.Storage {
 	if v.crd != nil {
 		return format.Storage{Crd: v.crd[level]}
+	}
+	if v.mark != nil {
+		return v.marked(l, of)
 	}
 	if tile, ok := e.tile.lookup(of); ok {
 		return format.Storage{Extent: tile.count}

@@ -122,7 +122,7 @@ func (a *arguments) precompute() Command {
 		return c // the last argument
 	}
 	c.Storage = cin.Storage(a.choice(string(cin.Tile), string(cin.Array), string(cin.Row), string(cin.Scatter),
-		string(cin.Bitmap), string(cin.Bytemap), string(cin.Blocks), string(cin.Adaptive), string(cin.List), string(cin.Hash)))
+		string(cin.Bitmap), string(cin.Bytemap), string(cin.Blocks), string(cin.Adaptive), string(cin.List), string(cin.Hash), string(cin.Lookup)))
 	c.Rename = a.renaming()
 	return c
 }

@@ -188,7 +188,7 @@ func gaps(p *cin.Program, a *cin.Assign, part *part, produce []*cin.Forall, held
 	}
 	storage, workspace := p.Workspaces[a.LHS.Tensor]
 	if result := p.Source.Result(); result.SamePattern != nil || result.Format.Dense() {
-		return sparse(storage)
+		return told(storage)
 	}
 	if workspace {
 		return true

@@ -134,12 +134,12 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 	if err := cmp.Or(c.checkLoops(produce), c.complete(p, part, assign, held)); err != nil {
 		return nil, err
 	}
-	told := gaps(p, assign, part, produce, held)
-	access, err := c.workspace(p, part, held, told)
+	tells := gaps(p, assign, part, produce, held)
+	access, err := c.workspace(p, part, held, tells)
 	if err != nil {
 		return nil, err
 	}
-	if told && (p.Workspaces[access.Tensor] == cin.Array || p.Workspaces[access.Tensor] == cin.Tile) {
+	if tells && (p.Workspaces[access.Tensor] == cin.Array || p.Workspaces[access.Tensor] == cin.Tile) {
 		return nil, failf(c, "%s stores what has a term only, and an array doesn't tell which elements that are; keep it as a row, a list or a hash",
 			assign.LHS)
 	}
@@ -214,9 +214,9 @@ func variables(exprs ...index.Expr) []index.Var {
 	return out
 }
 
-// workspace makes the temporary for the values of a part, with one mode for each held variable; told says that it should tell which
+// workspace makes the temporary for the values of a part, with one mode for each held variable; tells says that it should tell which
 // elements were written.
-func (c Precompute) workspace(p *cin.Program, part *part, held []index.Var, told bool) (*index.Access, error) {
+func (c Precompute) workspace(p *cin.Program, part *part, held []index.Var, tells bool) (*index.Access, error) {
 	size, known := int64(1), true
 	var extents []int64
 	for _, v := range held {
@@ -231,7 +231,7 @@ func (c Precompute) workspace(p *cin.Program, part *part, held []index.Var, told
 		}
 		extents = append(extents, n)
 	}
-	storage, err := c.storage(p, held, told, known)
+	storage, err := c.storage(p, held, tells, known)
 	if err != nil {
 		return nil, err
 	}
@@ -241,6 +241,9 @@ func (c Precompute) workspace(p *cin.Program, part *part, held []index.Var, told
 			// The coordinates in use are one run of positions, walked like the later levels of COO.
 			f.Levels[i] = format.Singleton{Unique: i == len(held)-1}
 		}
+	}
+	if storage == cin.Lookup {
+		f.Levels[0] = format.Bitmap{}
 	}
 	w := &index.Tensor{Name: c.Name, Elem: part.elem(p.Source.LHS.Tensor.Elem)}
 	p.Source = p.Source.With(w, bind.Storage{Format: f, Index: p.Source.Result().Index, Statistics: bind.Statistics{Extents: extents}})
@@ -256,13 +259,16 @@ func sparse(s cin.Storage) bool {
 	return s.Placed() || s == cin.List || s == cin.Hash
 }
 
+// told reports whether a workspace records what is written to it, in no order that threads could share.
+func told(s cin.Storage) bool { return sparse(s) || s == cin.Lookup }
+
 // storage is the kind of the workspace over held: as the command says, else by what is known of its size, and whether it should tell
 // which elements were written.
-func (c Precompute) storage(p *cin.Program, held []index.Var, told, known bool) (cin.Storage, error) {
+func (c Precompute) storage(p *cin.Program, held []index.Var, tells, known bool) (cin.Storage, error) {
 	derived := slices.IndexFunc(held, func(v index.Var) bool { return p.Derivation(v) != nil })
 	storage := c.Storage
 	switch {
-	case storage == "" && told && derived < 0:
+	case storage == "" && tells && derived < 0:
 		storage = cin.Row
 	case storage == "" && known:
 		storage = cin.Tile
@@ -274,8 +280,12 @@ func (c Precompute) storage(p *cin.Program, held []index.Var, told, known bool) 
 		return "", failf(c, "a tile over %v has no constant size of at most %d elements; split or bound them, or keep it as an array", held, maxTile)
 	case storage == cin.Tile || storage == cin.Array:
 		return storage, nil
+	case storage == cin.Lookup && (len(held) != 1 || derived >= 0):
+		return "", failf(c, "a lookup is over one variable that is not derived; keep it as a row or an array")
+	case storage == cin.Lookup:
+		return storage, nil
 	case !sparse(storage):
-		return "", failf(c, "there is no storage %q; it is tile, array, row, scatter, bitmap, blocks, list or hash", storage)
+		return "", failf(c, "there is no storage %q; it is tile, array, row, scatter, bitmap, blocks, list, hash or lookup", storage)
 	case derived >= 0:
 		return "", failf(c, "a %s holds coordinates, which the derived variable %s has none of; keep it as a tile or an array", storage, held[derived])
 	case len(held) == 0:

@@ -66,7 +66,7 @@ func (c Parallelize) check(p *cin.Program) (err error) {
 func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 	a := innermost(f.Body)
 	if storage, workspace := p.Workspaces[a.LHS.Tensor]; workspace {
-		if f == fills(p) && f.Race == cin.Owned && storage == cin.List || !sparse(storage) && p.Covers(a.LHS.Vars, f.Var) {
+		if f == fills(p) && f.Race == cin.Owned && storage == cin.List || !told(storage) && p.Covers(a.LHS.Vars, f.Var) {
 			return nil
 		}
 		return failf(c, "iterations over %s write the same elements of the workspace %s; parallelize a loop around it", f.Var, a.LHS.Tensor.Name)

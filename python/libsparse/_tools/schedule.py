@@ -82,7 +82,7 @@ class Schedule:
             workspace: The name of the workspace.
             at: How many loops stand around it.
             storage: "tile" (registers), "array", "row", "scatter", "bitmap", "bytemap", "blocks", "adaptive",
-                "list" or "hash"; None: of the first two, by size.
+                "list", "hash" or "lookup"; None: of the first two, by size.
             rename: New names for loops that compute the workspace, such as `{"i": "iw"}`: later commands then tell them
                 from the loops that read it. The workspace is over these indices, also where they are summed over.
         """
