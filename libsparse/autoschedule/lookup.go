@@ -35,24 +35,26 @@ func (m *model) lookups(order []int, v int, merging float64) (found lookup, cost
 		if !known || at < 1 || at >= last || !alone(product, o.access) || !m.apart(o, at, last) {
 			continue
 		}
-		walked, others := 0, 0.0
-		for k := range m.operands {
-			if p := &m.operands[k]; p != o && !p.shares && m.walks(p, v) {
-				walked, others = walked+1, others+p.shareOf(v)
-			}
-		}
-		if walked == 0 {
-			continue
-		}
-		each := c.Lookup
-		if walked > 1 {
-			each += c.Merge
-		}
-		if n := m.extents[v] * (m.around[last]*others*each + m.around[at]*o.shareOf(v)*c.Mark); n < cost {
+		others, each := m.others(o, v)
+		if n := m.extents[v] * (m.around[last]*others*each + m.around[at]*o.shareOf(v)*c.Mark); others > 0 && n < cost {
 			found, cost = lookup{o, at}, n
 		}
 	}
 	return found, cost
+}
+
+// others is the share of the coordinates of v that the other operands of o store, and what passing one of them costs.
+func (m *model) others(o *operand, v int) (share, each float64) {
+	walked := 0
+	for i := range m.operands {
+		if p := &m.operands[i]; p != o && !p.shares && m.walks(p, v) {
+			walked, share = walked+1, share+p.shareOf(v)
+		}
+	}
+	if each = m.constants.Lookup; walked > 1 {
+		each += m.constants.Merge
+	}
+	return share, each
 }
 
 // rowKnown is below how many loops a row of o over v is known, if v is its last level and one whose coordinates come one by one, and nothing else follows

@@ -98,12 +98,7 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 	for i, arg := range c.Args {
 		switch others := append(slices.Clone(kept), besides(c, i)...); {
 		case c.additive():
-			whole := s.term
-			if s.term == e {
-				s.term = arg
-			}
-			args[i] = s.rewrite(arg, kept)
-			s.term = whole
+			args[i] = s.rewriteTerm(e, arg, kept)
 		case c.Op == dtype.Div && i == 1:
 			args[i] = s.sums(arg, others)
 		default:
@@ -119,6 +114,17 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 		}
 	}
 	return c.With(args)
+}
+
+// rewriteTerm rewrites arg, a term of the sum e: an additive term of the whole right side where e is all of that.
+func (s *splitter) rewriteTerm(e, arg Expr, kept []Var) Expr {
+	whole := s.term
+	if whole == e {
+		s.term = arg
+	}
+	out := s.rewrite(arg, kept)
+	s.term = whole
+	return out
 }
 
 // sums replaces the sums that e writes out, as sum(...), by temporaries.

@@ -280,16 +280,14 @@ func (c Precompute) storage(p *cin.Program, held []index.Var, tells, known bool)
 		return "", failf(c, "a tile over %v has no constant size of at most %d elements; split or bound them, or keep it as an array", held, maxTile)
 	case storage == cin.Tile || storage == cin.Array:
 		return storage, nil
-	case storage == cin.Lookup && (len(held) != 1 || derived >= 0):
-		return "", failf(c, "a lookup is over one variable that is not derived; keep it as a row or an array")
-	case storage == cin.Lookup:
-		return storage, nil
-	case !sparse(storage):
+	case !told(storage):
 		return "", failf(c, "there is no storage %q; it is tile, array, row, scatter, bitmap, blocks, list, hash or lookup", storage)
 	case derived >= 0:
 		return "", failf(c, "a %s holds coordinates, which the derived variable %s has none of; keep it as a tile or an array", storage, held[derived])
 	case len(held) == 0:
 		return "", failf(c, "a %s needs a variable; keep a single value as a tile", storage)
+	case storage == cin.Lookup && len(held) > 1:
+		return "", failf(c, "a lookup is over one variable, not over %v; keep it as a row", held)
 	}
 	return storage, nil
 }
