@@ -266,16 +266,7 @@ func told(s cin.Storage) bool { return sparse(s) || s == cin.Lookup }
 // which elements were written.
 func (c Precompute) storage(p *cin.Program, held []index.Var, tells, known bool) (cin.Storage, error) {
 	derived := slices.IndexFunc(held, func(v index.Var) bool { return p.Derivation(v) != nil })
-	storage := c.Storage
-	switch {
-	case storage == "" && tells && derived < 0:
-		storage = cin.Row
-	case storage == "" && known:
-		storage = cin.Tile
-	case storage == "":
-		storage = cin.Array
-	}
-	switch {
+	switch storage := cmp.Or(c.Storage, usual(tells && derived < 0, known)); {
 	case storage == cin.Tile && !known:
 		return "", failf(c, "a tile over %v has no constant size of at most %d elements; split or bound them, or keep it as an array", held, maxTile)
 	case storage == cin.Tile || storage == cin.Array:
@@ -288,8 +279,21 @@ func (c Precompute) storage(p *cin.Program, held []index.Var, tells, known bool)
 		return "", failf(c, "a %s needs a variable; keep a single value as a tile", storage)
 	case storage == cin.Lookup && len(held) > 1:
 		return "", failf(c, "a lookup is over one variable, not over %v; keep it as a row", held)
+	default:
+		return storage, nil
 	}
-	return storage, nil
+}
+
+// usual is the kind of a workspace where the command doesn't say it.
+func usual(tells, known bool) cin.Storage {
+	switch {
+	case tells:
+		return cin.Row
+	case known:
+		return cin.Tile
+	default:
+		return cin.Array
+	}
 }
 
 // count is how many values a workspace has for v, and whether the kernel knows that when it is compiled.
