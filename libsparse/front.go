@@ -127,7 +127,7 @@ func (c *Compilation) steps() ([]*index.Assignment, error) {
 			a = &index.Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: index.Reducible(a.Reduce, a.RHS)} // of one term, too
 		}
 		c.Program[i] = a
-		parts := a.StepsAmong(names, c.sparseLevels)
+		parts := a.StepsAmong(names, c.sparseLevels, c.Storage.Together)
 		if c.single() && len(parts)+len(c.Program) > 2 {
 			return nil, diag.Errorf(diag.Unsupported, "schedule: %s takes several steps: %s; schedule each by itself", lines(c.Program), lines(parts))
 		}

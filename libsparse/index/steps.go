@@ -15,12 +15,12 @@ import (
 // later; their names are added to names. An assignment that needs no split is its own only step.
 //
 // A mean becomes a sum divided by the number of its terms. Logical reductions get operands that are converted to truth values.
-func (a *Assignment) Steps(names map[string]bool) []*Assignment { return a.StepsAmong(names, nil) }
+func (a *Assignment) Steps(names map[string]bool) []*Assignment { return a.StepsAmong(names, nil, nil) }
 
-// StepsAmong is Steps, given how many levels of a tensor don't store every coordinate: a sum that is only read where one stores an entry is
+// StepsAmong is Steps, given how many levels of a tensor don't store every coordinate, and which accesses have the same entries: a sum that is only read where one stores an entry is
 // computed there alone, as in A(i,j) * exp(sum(X(i,k) * Y(j,k))), where it would be a dense matrix else.
-func (a *Assignment) StepsAmong(names map[string]bool, sparse func(*Tensor) int) []*Assignment {
-	s := &splitter{assignment: a, names: names, sparse: sparse, term: a.RHS}
+func (a *Assignment) StepsAmong(names map[string]bool, sparse func(*Tensor) int, together func(x, y *Access) bool) []*Assignment {
+	s := &splitter{assignment: a, names: names, sparse: sparse, together: together, term: a.RHS}
 	if m := a.Pooling(); m != nil {
 		return s.pooling(m)
 	}
@@ -67,7 +67,8 @@ type splitter struct {
 	names      map[string]bool
 	steps      []*Assignment
 	sparse     func(*Tensor) int // see Narrow and StepsAmong
-	term       Expr              // the additive term that is being split
+	together   func(x, y *Access) bool
+	term       Expr // the additive term that is being split
 }
 
 // summed lists the variables of e that are not in kept, sorted: those that e is reduced over.
@@ -193,7 +194,7 @@ func (s *splitter) entries(e Expr, held []Var) (found *Access) {
 	}
 	for _, a := range Accesses(s.term) {
 		other := func(v Var) bool { return !slices.Contains(held, v) }
-		if stored(a) && !a.Windowed() && !slices.ContainsFunc(a.Vars, other) && (found == nil || len(a.Vars) > len(found.Vars)) && requires(s.term, a) {
+		if stored(a) && !a.Windowed() && !slices.ContainsFunc(a.Vars, other) && (found == nil || len(a.Vars) > len(found.Vars)) && s.requires(s.term, a) {
 			found = a
 		}
 	}
@@ -201,15 +202,15 @@ func (s *splitter) entries(e Expr, held []Var) (found *Access) {
 }
 
 // requires reports whether e has no value where an access has none.
-func requires(e Expr, a *Access) bool {
+func (s *splitter) requires(e Expr, a *Access) bool {
 	switch e := e.(type) {
 	case *Access:
-		return e.Tensor == a.Tensor && slices.Equal(e.Vars, a.Vars) && !e.Windowed()
+		return !e.Windowed() && s.sparse(e.Tensor) > 0 && slices.Equal(e.Vars, a.Vars) && s.together(e, a)
 	case *Call:
 		sets := e.Region.Least()
 		return len(sets) > 0 && !slices.ContainsFunc(sets, func(set uint) bool {
 			for k, arg := range e.Args {
-				if set&(1<<k) != 0 && requires(arg, a) {
+				if set&(1<<k) != 0 && s.requires(arg, a) {
 					return false
 				}
 			}

@@ -67,8 +67,9 @@ func TestSumsWhereTheyAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		sparse := func(x *Tensor) int { return strings.Count(x.Name, "A") }
+		together := func(x, y *Access) bool { return x.Tensor == y.Tensor }
 		var got []string
-		for _, s := range a.StepsAmong(Names([]*Assignment{a}), sparse) {
+		for _, s := range a.StepsAmong(Names([]*Assignment{a}), sparse, together) {
 			got = append(got, s.String())
 		}
 		if strings.Join(got, "; ") != want {

@@ -14,7 +14,7 @@ import (
 // one that is stored, which takes ten times as long as copying an element. ok is false where an element may not be written twice.
 func (l *lowerer) overlaid(f *cin.Forall, lat lattice.Lattice, e env) (stmts []ir.Stmt, ok bool) {
 	last := len(lat.Points) - 1
-	unwritten := func(p lattice.Point) bool { return len(p.Located) > 0 || l.restrict(f, p, e) == nil } // perhaps, or for sure
+	unwritten := func(p lattice.Point) bool { return len(p.Located) > 0 || l.restrict(f, p, e) == nil } // some of its coordinates, or all
 	if !l.writesOnce(f, e) || len(lat.Points[last].Iterators) > 0 || slices.ContainsFunc(lat.Points, unwritten) {
 		return nil, false
 	}

@@ -259,7 +259,7 @@ func sparse(s cin.Storage) bool {
 	return s.Placed() || s == cin.List || s == cin.Hash
 }
 
-// told reports whether a workspace records what is written to it, in no order that threads could share.
+// told reports whether a workspace records which elements are written, which threads can't do together.
 func told(s cin.Storage) bool { return sparse(s) || s == cin.Lookup }
 
 // storage is the kind of the workspace over held: as the command says, else by what is known of its size, and whether it should tell
@@ -272,7 +272,7 @@ func (c Precompute) storage(p *cin.Program, held []index.Var, tells, known bool)
 	case storage == cin.Tile || storage == cin.Array:
 		return storage, nil
 	case !told(storage):
-		return "", failf(c, "there is no storage %q; it is tile, array, row, scatter, bitmap, blocks, list, hash or lookup", storage)
+		return "", failf(c, "there is no storage %q; it is tile, array, row, scatter, bitmap, bytemap, blocks, adaptive, list, hash or lookup", storage)
 	case derived >= 0:
 		return "", failf(c, "a %s holds coordinates, which the derived variable %s has none of; keep it as a tile or an array", storage, held[derived])
 	case len(held) == 0:

@@ -18,6 +18,7 @@ CASES = {
     "C(i,j) = A(i,j) * exp(-sum(square(X(i,k) - Y(j,k))))": lambda a, s, x, y: a * torch.exp(-(torch.cdist(x, y) ** 2)),
     "r(i) = A(i,j) * (X(i,k) * Y(j,k) - Y(j,k) * Y(j,k))": lambda a, s, x, y: (a * (x @ y.T - (y * y).sum(1))).sum(1),
     "L = stored(A(i,j)) * square(A(i,j) - sum(X(i,k) * Y(j,k)))": lambda a, s, x, y: (s * (a - x @ y.T) ** 2).sum(),
+    "L = square(A(i,j) - stored(A(i,j)) * sum(X(i,k) * Y(j,k)))": lambda a, s, x, y: ((a - s * (x @ y.T)) ** 2).sum(),
     "C(i,j) = A(i,j) + sigmoid(sum(X(i,k) * Y(j,k)))": lambda a, s, x, y: a + torch.sigmoid(x @ y.T),
     "C(i,j) = A(i,j) * exp(sum(X(i,k) * Y(j,k))) + X(i,k) * Y(j,k)": lambda a, s, x, y: (
         a * torch.exp(x @ y.T) + x @ y.T

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._C._functorch import is_functorch_wrapped_tensor
+from torch._C._functorch import is_functorch_wrapped_tensor, is_legacy_batchedtensor
 from torch.autograd import forward_ad
 
 from libsparse._runtime import dispatch, notes, repeats
@@ -59,6 +59,9 @@ class Node:
         self.problem, self.patterns = problem, patterns
         self.pattern: Pattern | None = None
         self.shortcut: Callable[[Sequence[Any]], Tensor] | None = None
+
+    reads_operands = True
+    """Whether gradients read the values of operands, which autograd then keeps, and watches for writes."""
 
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor | tuple[Tensor, ...] | None]:
         """Computes the result, given the values of each operand.
@@ -268,6 +271,17 @@ def _elements_alone(tensor: Tensor) -> bool:
     return tensor.layout is torch.strided and not tensor.is_conj() and not tensor.is_neg()
 
 
+def _each_of(ctx: Any, batched: Tensor) -> tuple[Tensor | None, ...]:
+    """The gradients of each of several, which `is_grads_batched` hides in one tensor; kernels take one at a time."""
+    level = torch._C._vmapmode_increment_nesting() - 1
+    torch._C._vmapmode_decrement_nesting()
+    several = [Function.backward(ctx, one) for one in torch._remove_batch_dim(batched, level, 0, 0)]
+    return tuple(
+        None if parts[0] is None else torch._add_batch_dim(torch.stack(parts), 0, level)
+        for parts in zip(*several, strict=True)
+    )
+
+
 class Function(torch.autograd.Function):
     """Values in, values out; the node carries the patterns."""
 
@@ -275,7 +289,9 @@ class Function(torch.autograd.Function):
     def forward(ctx: Any, node: Node, *datas: Tensor | None) -> Tensor:
         ctx.node = node
         data, kept = node.forward(datas)
-        if kept is None:  # the usual case, and saving nothing takes time, too
+        if not node.reads_operands:
+            pass
+        elif kept is None:  # the usual case, and saving nothing takes time, too
             ctx.save_for_backward(*datas)
         else:
             ctx.save_for_backward(*datas, *(kept if isinstance(kept, tuple) else (kept,)))
@@ -286,9 +302,12 @@ class Function(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, ...]:
         if grad is None:
             return (None,) * len(ctx.needs_input_grad)
+        if is_legacy_batchedtensor(grad):
+            return _each_of(ctx, grad)
         node: Node = ctx.node
-        saved, count = ctx.saved_tensors, len(node.patterns)
+        count = len(node.patterns)
+        saved: tuple[Any, ...] = ctx.saved_tensors if node.reads_operands else (None,) * count
         grad = (grad if grad.layout is torch.strided else grad.to_dense()).resolve_conj().resolve_neg()
         grad = grad if node.pattern is None else grad.contiguous()
-        kept = saved[count:] if len(saved) > count + 1 else saved[count] if len(saved) > count else None
+        kept: Any = saved[count:] if len(saved) > count + 1 else saved[count] if len(saved) > count else None
         return None, *node.gradients(saved[:count], kept, grad, ctx.needs_input_grad[1:])

@@ -35,6 +35,7 @@ REDUCTIONS: Final = {
 }
 """The reductions of duplicates, and torch's names of them."""
 
+MODES: Final = 16  # of sums and copies that are compiled; torch's functions do those of more
 _LARGE = 1 << 19  # elements from which on a kernel, which writes to memory that is there, makes dense tensors
 
 _COMPRESSED: Final = {name: Format(name).resolve(2) for name in ("csr", "csc")}
@@ -104,7 +105,8 @@ def to_dense(source: Operand, dtype: torch.dtype | None = None) -> Tensor:
     refuse_jit_trace()
     operand, size = Operand(pattern, values), math.prod(pattern.shape)
     memory.check(size, values.element_size(), f"a dense tensor of shape {tuple(pattern.shape)}", "keep it sparse")
-    if size >= _LARGE and source.fill == 0 and values.dtype in dtypes.CODES and _is_plain(operand):
+    compiled = source.fill == 0 and values.dtype in dtypes.CODES and pattern.ndim <= MODES
+    if size >= _LARGE and compiled and _is_plain(operand):
         try:
             return tape.compute(_copied_densely(pattern.ndim), [operand])[0]
         except ToolchainError:  # there is no compiler, and torch can do it, too

@@ -17,6 +17,7 @@ from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
 
 from . import contraction, pointwise, union
+from .assemble import MODES
 from .operands import NUMBERS, Indices, is_scalar, is_sparse, is_tensor, to_operand
 
 
@@ -87,7 +88,7 @@ def _sums_densely(a: Operand, b: Operand) -> bool:
     """Whether kernels sum two operands: one is sparse, and the other dense with at least a dimension that runs."""
     dtype = torch.promote_types(a.dtype, b.dtype)
     sparse, dense = (b, a) if a.pattern is None else (a, b)
-    known = dtype in dtypes.CODES and torch.bool not in (a.dtype, b.dtype)
+    known = dtype in dtypes.CODES and torch.bool not in (a.dtype, b.dtype) and sparse.ndim <= MODES
     mixed = sparse.pattern is not None and dense.pattern is None
     return known and mixed and _broadcasts(dense, sparse) and any(n > 1 for n in dense.shape)
 

@@ -92,9 +92,10 @@ def _problem(format: Format, dtype: torch.dtype) -> Problem:
 
 
 class _Sum(tape.Node):
-    """A sum: the gradient of an operand is that of the result, at the entries of the operand."""
+    """A sum: the gradient of an operand is that of the result, where the operand has its values."""
 
     __slots__ = ()
+    reads_operands = False
 
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
@@ -106,7 +107,9 @@ class _Sum(tape.Node):
         if pattern is None:
             repeated = [dim for dim, letter in enumerate(output) if letter not in letters]
             return notes.apply(lambda g: g.sum(repeated), grad) if repeated else grad
-        return alignment.sampled(grad, pattern) if self.pattern is None else pattern.resample(grad, self.pattern)
+        if self.pattern is not None:
+            return pattern.resample(grad, self.pattern)
+        return pattern.spread(alignment.sampled(grad, pattern))
 
 
 class _Difference(_Sum):
