@@ -25,7 +25,7 @@ type lookup struct {
 func (m *model) lookups(order []int, v int, merging float64) (found lookup, cost float64) {
 	last, c := len(order)-1, m.constants
 	product, plain := factors(m.assignment.Assignment)
-	if w := m.place(order); !plain || last < 1 || w.kind != unbuffered && w.kind != inMemory && w.kind != scalar {
+	if w := m.place(order); !plain || last < 1 || w.kind != unbuffered && w.kind != inMemory && w.kind != scalar || tooLong(m.assignment, c, m.vars[v]) {
 		return found, merging
 	}
 	cost = merging
