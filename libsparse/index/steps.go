@@ -17,8 +17,8 @@ import (
 // A mean becomes a sum divided by the number of its terms. Logical reductions get operands that are converted to truth values.
 func (a *Assignment) Steps(names map[string]bool) []*Assignment { return a.StepsAmong(names, nil, nil) }
 
-// StepsAmong is Steps, given how many levels of a tensor don't store every coordinate, and which accesses have the same entries: a sum that is only read where one stores an entry is
-// computed there alone, as in A(i,j) * exp(sum(X(i,k) * Y(j,k))), where it would be a dense matrix else.
+// StepsAmong is Steps, given how many levels of a tensor don't store every coordinate, and which accesses have the same entries: a sum that is
+// only read where one stores an entry is computed there alone, as in A(i,j) * exp(sum(X(i,k) * Y(j,k))), where it would be a dense matrix else.
 func (a *Assignment) StepsAmong(names map[string]bool, sparse func(*Tensor) int, together func(x, y *Access) bool) []*Assignment {
 	s := &splitter{assignment: a, names: names, sparse: sparse, together: together, term: a.RHS}
 	if m := a.Pooling(); m != nil {
