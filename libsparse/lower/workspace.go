@@ -86,7 +86,7 @@ func (l *lowerer) where(s *cin.Where, e env, following ...ir.Stmt) []ir.Stmt {
 	if v.set != nil {
 		consumer = []ir.Stmt{ir.When(ir.Is(v.set, ir.Ne, ir.Bool(false)), consumer...)}
 	}
-	return append(append(out, consumer...), done...)
+	return l.unlessSingle(s, w, e, following, append(append(out, consumer...), done...))
 }
 
 // produce runs the producer of s, which writes to w.

@@ -23,6 +23,8 @@ type adaptive struct {
 const (
 	// adaptivePlaces is how many places there are for each term at most where the bits of all of them are read.
 	adaptivePlaces = 32
+	// adaptiveFewPlaces is how many there are at most where terms are few: sorting them costs more than marking words does.
+	adaptiveFewPlaces = 64
 	// adaptiveBytes is how many there are at most where they have bytes, of uses with adaptiveMany terms and more.
 	adaptiveBytes, adaptiveMany = 4, 512
 	// adaptiveFew is how many terms there are at most where the list is sorted.
@@ -81,14 +83,13 @@ func (w adaptive) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done [
 	pass := l.stmt(s.Producer, inner)
 	declared, lo, hi := measured.used.bounds(l.elements(w.tensor))
 	before = append(append(declared, ir.Declare(measured.count, ir.Const(0))), pass...)
-	within := func(places int64) ir.Expr {
-		return ir.Is(ir.Sub(hi, lo), ir.Le, ir.Mul(measured.count, ir.Const(places)))
-	}
+	within := func(places ir.Expr) ir.Expr { return ir.Is(ir.Sub(hi, lo), ir.Le, ir.Mul(measured.count, places)) }
 	marked := func(kind cin.Storage) *ir.Block { return ir.Do(w.by(l, s, e, kind, lo, hi)...) }
 	few := ir.Is(measured.count, ir.Le, ir.Const(adaptiveFew))
-	many := ir.All(within(adaptiveBytes), ir.Is(measured.count, ir.Ge, ir.Const(adaptiveMany)))
+	near := within(&ir.Select{Cond: few, Then: ir.Const(adaptiveFewPlaces), Else: ir.Const(adaptivePlaces)})
+	many := ir.All(within(ir.Const(adaptiveBytes)), ir.Is(measured.count, ir.Ge, ir.Const(adaptiveMany)))
 	return v, append(before, &ir.If{
-		Cond: within(adaptivePlaces),
+		Cond: near,
 		Then: ir.Do(&ir.If{Cond: many, Then: marked(cin.Bytemap), Else: marked(cin.Bitmap)}),
 		Else: ir.Do(&ir.If{Cond: few, Then: marked(cin.Scatter), Else: marked(cin.Blocks)}),
 	}), done

@@ -352,75 +352,88 @@ int32_t kernel_assemble(int64_t *slots)
                 }
                 for (int64_t i = i_begin; i < i_end; i++) {
                     const int64_t begin = out_p2;
-                    int64_t w_least = n_k;
-                    int64_t w_end = 0;
-                    int64_t w_terms = 0;
-                    for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                        const int64_t j = A_crd2[A_p2];
-                        if (B_pos2[j] < B_pos2[j + 1]) {
-                            w_least = min_i64(w_least, (int64_t)B_crd2[B_pos2[j]]);
-                            w_end = max_i64(w_end, (int64_t)B_crd2[(int64_t)B_pos2[j + 1] - 1] + 1);
-                        }
-                        w_terms += (int64_t)B_pos2[j + 1] - B_pos2[j];
-                    }
-                    if (w_end - w_least <= w_terms * 32) {
-                        if (w_end - w_least <= w_terms * 4 && w_terms >= 512) {
-                            for (int64_t A_p2_2 = A_pos2[i]; A_p2_2 < A_pos2[i + 1]; A_p2_2++) {
-                                const int64_t j_2 = A_crd2[A_p2_2];
-                                for (int64_t B_p2 = B_pos2[j_2]; B_p2 < B_pos2[j_2 + 1]; B_p2++) {
-                                    const int64_t k = B_crd2[B_p2];
-                                    w_set[k] = 1;
-                                    w_vals[k] += A_vals[A_p2_2] * B_vals[B_p2];
-                                }
+                    if ((int64_t)A_pos2[i + 1] - A_pos2[i] <= 1) {
+                        for (int64_t A_p2_6 = A_pos2[i]; A_p2_6 < A_pos2[i + 1]; A_p2_6++) {
+                            const int64_t j_6 = A_crd2[A_p2_6];
+                            for (int64_t B_p2_5 = B_pos2[j_6]; B_p2_5 < B_pos2[j_6 + 1]; B_p2_5++) {
+                                const int64_t k_6 = B_crd2[B_p2_5];
+                                const float w_sum = 0.0f + A_vals[A_p2_6] * B_vals[B_p2_5];
+                                out_room_vals2[out_p2] = w_sum;
+                                out_room_crd2[out_p2] = (int32_t)k_6;
+                                out_p2++;
                             }
-                            w_count = list_set_places_i32(w_crd, w_set, w_least, w_end);
-                        } else {
-                            for (int64_t A_p2_3 = A_pos2[i]; A_p2_3 < A_pos2[i + 1]; A_p2_3++) {
-                                const int64_t j_3 = A_crd2[A_p2_3];
-                                for (int64_t B_p2_2 = B_pos2[j_3]; B_p2_2 < B_pos2[j_3 + 1]; B_p2_2++) {
-                                    const int64_t k_2 = B_crd2[B_p2_2];
-                                    w_bits[k_2 >> 6] |= (int64_t)((uint64_t)1 << (k_2 & 63));
-                                    w_vals[k_2] += A_vals[A_p2_3] * B_vals[B_p2_2];
-                                }
-                            }
-                            w_count = list_places_i32(w_crd, w_bits, w_least, w_end);
                         }
                     } else {
-                        if (w_terms <= 48) {
-                            w_count = 0;
-                            for (int64_t A_p2_4 = A_pos2[i]; A_p2_4 < A_pos2[i + 1]; A_p2_4++) {
-                                const int64_t j_4 = A_crd2[A_p2_4];
-                                for (int64_t B_p2_3 = B_pos2[j_4]; B_p2_3 < B_pos2[j_4 + 1]; B_p2_3++) {
-                                    const int64_t k_3 = B_crd2[B_p2_3];
-                                    w_crd[w_count] = (int32_t)k_3;
-                                    w_count += w_mark[k_3] == 0;
-                                    w_mark[k_3] = 1;
-                                    w_vals[k_3] += A_vals[A_p2_4] * B_vals[B_p2_3];
-                                }
+                        int64_t w_least = n_k;
+                        int64_t w_end = 0;
+                        int64_t w_terms = 0;
+                        for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                            const int64_t j = A_crd2[A_p2];
+                            if (B_pos2[j] < B_pos2[j + 1]) {
+                                w_least = min_i64(w_least, (int64_t)B_crd2[B_pos2[j]]);
+                                w_end = max_i64(w_end, (int64_t)B_crd2[(int64_t)B_pos2[j + 1] - 1] + 1);
                             }
-                            sort_places_i32x8(w_crd, w_count, w_bits, w_words, n_k);
-                            for (int64_t q = 0; q < w_count; q++) {
-                                w_mark[w_crd[q]] = 0;
+                            w_terms += (int64_t)B_pos2[j + 1] - B_pos2[j];
+                        }
+                        if (w_end - w_least <= w_terms * (w_terms <= 48 ? 64 : 32)) {
+                            if (w_end - w_least <= w_terms * 4 && w_terms >= 512) {
+                                for (int64_t A_p2_2 = A_pos2[i]; A_p2_2 < A_pos2[i + 1]; A_p2_2++) {
+                                    const int64_t j_2 = A_crd2[A_p2_2];
+                                    for (int64_t B_p2 = B_pos2[j_2]; B_p2 < B_pos2[j_2 + 1]; B_p2++) {
+                                        const int64_t k = B_crd2[B_p2];
+                                        w_set[k] = 1;
+                                        w_vals[k] += A_vals[A_p2_2] * B_vals[B_p2];
+                                    }
+                                }
+                                w_count = list_set_places_i32(w_crd, w_set, w_least, w_end);
+                            } else {
+                                for (int64_t A_p2_3 = A_pos2[i]; A_p2_3 < A_pos2[i + 1]; A_p2_3++) {
+                                    const int64_t j_3 = A_crd2[A_p2_3];
+                                    for (int64_t B_p2_2 = B_pos2[j_3]; B_p2_2 < B_pos2[j_3 + 1]; B_p2_2++) {
+                                        const int64_t k_2 = B_crd2[B_p2_2];
+                                        w_bits[k_2 >> 6] |= (int64_t)((uint64_t)1 << (k_2 & 63));
+                                        w_vals[k_2] += A_vals[A_p2_3] * B_vals[B_p2_2];
+                                    }
+                                }
+                                w_count = list_places_i32(w_crd, w_bits, w_least, w_end);
                             }
                         } else {
-                            for (int64_t A_p2_5 = A_pos2[i]; A_p2_5 < A_pos2[i + 1]; A_p2_5++) {
-                                const int64_t j_5 = A_crd2[A_p2_5];
-                                for (int64_t B_p2_4 = B_pos2[j_5]; B_p2_4 < B_pos2[j_5 + 1]; B_p2_4++) {
-                                    const int64_t k_4 = B_crd2[B_p2_4];
-                                    w_bits[k_4 >> 6] |= (int64_t)((uint64_t)1 << (k_4 & 63));
-                                    w_words[k_4 >> 6] = 1;
-                                    w_vals[k_4] += A_vals[A_p2_5] * B_vals[B_p2_4];
+                            if (w_terms <= 48) {
+                                w_count = 0;
+                                for (int64_t A_p2_4 = A_pos2[i]; A_p2_4 < A_pos2[i + 1]; A_p2_4++) {
+                                    const int64_t j_4 = A_crd2[A_p2_4];
+                                    for (int64_t B_p2_3 = B_pos2[j_4]; B_p2_3 < B_pos2[j_4 + 1]; B_p2_3++) {
+                                        const int64_t k_3 = B_crd2[B_p2_3];
+                                        w_crd[w_count] = (int32_t)k_3;
+                                        w_count += w_mark[k_3] == 0;
+                                        w_mark[k_3] = 1;
+                                        w_vals[k_3] += A_vals[A_p2_4] * B_vals[B_p2_3];
+                                    }
                                 }
+                                sort_places_i32x8(w_crd, w_count, w_bits, w_words, n_k);
+                                for (int64_t q = 0; q < w_count; q++) {
+                                    w_mark[w_crd[q]] = 0;
+                                }
+                            } else {
+                                for (int64_t A_p2_5 = A_pos2[i]; A_p2_5 < A_pos2[i + 1]; A_p2_5++) {
+                                    const int64_t j_5 = A_crd2[A_p2_5];
+                                    for (int64_t B_p2_4 = B_pos2[j_5]; B_p2_4 < B_pos2[j_5 + 1]; B_p2_4++) {
+                                        const int64_t k_4 = B_crd2[B_p2_4];
+                                        w_bits[k_4 >> 6] |= (int64_t)((uint64_t)1 << (k_4 & 63));
+                                        w_words[k_4 >> 6] = 1;
+                                        w_vals[k_4] += A_vals[A_p2_5] * B_vals[B_p2_4];
+                                    }
+                                }
+                                w_count = list_places_where_marked_i32(w_crd, w_bits, w_words, w_least, w_end);
                             }
-                            w_count = list_places_where_marked_i32(w_crd, w_bits, w_words, w_least, w_end);
                         }
-                    }
-                    for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
-                        const int64_t k_5 = w_crd[w_p1];
-                        out_room_vals2[out_p2] = w_vals[k_5];
-                        out_room_crd2[out_p2] = (int32_t)k_5;
-                        out_p2++;
-                        w_vals[k_5] = 0.0f;
+                        for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
+                            const int64_t k_5 = w_crd[w_p1];
+                            out_room_vals2[out_p2] = w_vals[k_5];
+                            out_room_crd2[out_p2] = (int32_t)k_5;
+                            out_p2++;
+                            w_vals[k_5] = 0.0f;
+                        }
                     }
                     out_pos2[i + 1] = (int32_t)(out_p2 - begin);
                 }
