@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 from libsparse._compiler import kernel
-from libsparse._runtime import rooms
+from libsparse._runtime import discovery, rooms
 
 import libsparse as ls
 
@@ -46,6 +46,39 @@ def test_values_and_exact_lengths(case: str, shape: tuple[int, int], threads: in
         torch.testing.assert_close(result.to_dense(), dense(*(o.to_dense() for o in scaled)))
     for array in (first.values(), first.pattern.crd[1]):
         assert array.untyped_storage().nbytes() == first.nnz * array.element_size()
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("size", [30, 900])
+def test_patterns_are_found_in_c_as_in_python(case: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, _ = CASES[case]
+    results = []
+    for in_c in (True, False):
+        kernel.forget()
+        if not in_c:
+            monkeypatch.setattr(discovery, "_in_c", lambda kernel: None)
+        operands = [matrix(size, size, density, seed) for seed, density in enumerate((0.2, 0.3, 0.1))]
+        results.append(function(*operands))
+        ways = [found.slots.found for _, found in kernel.known() if found.bound is not None]
+        assert ways
+        assert all((way is not None) == (in_c and discovery.native is not None) for way in ways)
+    first, second = results
+    assert torch.equal(first.values(), second.values())
+    assert first.pattern.index_dtype == second.pattern.index_dtype
+    for ours, other in zip(first.pattern.tensors(), second.pattern.tensors(), strict=True):
+        assert torch.equal(ours, other)
+
+
+def test_rows_of_products_with_one_entry_are_multiples_of_another() -> None:
+    A = ls.from_csr([0, 1, 1, 3, 4], [2, 0, 1, 1], [-1.0, 2.0, 3.0, 0.5], (4, 3))
+    B = ls.from_csr([0, 2, 2, 4], [0, 4, 1, 3], [0.0, torch.inf, 0.0, torch.nan], (3, 5))
+    C = A @ B
+    assert C.pattern.pos[1].tolist() == [0, 2, 2, 4, 4]
+    assert C.pattern.crd[1].tolist() == [1, 3, 0, 4]
+    torch.testing.assert_close(C.values(), torch.tensor([0.0, torch.nan, 0.0, torch.inf]), equal_nan=True)
+    assert not C.values()[0].signbit()  # 0 + -0, as sums of several terms
+    again = A.with_values(A.values().clone()) @ B
+    assert again.values()[0].signbit() == C.values()[0].signbit()
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.int32, torch.bool])

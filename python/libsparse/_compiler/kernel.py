@@ -96,6 +96,7 @@ class Slots(tuple[Slot, ...]):
         coded: For whether a repeated call finds codes of the entries; None where it reads none.
         handed: Those that functions hand on where entries are written before they are counted.
         first_level: The first level of the result that has arrays of its own.
+        found: What finds the pattern of a result in C; None where that is done in Python, False before that is known.
     """
 
     threads: list[int]
@@ -109,19 +110,18 @@ class Slots(tuple[Slot, ...]):
     coded: int | None
     handed: Handed | None
     first_level: int
+    found: Any
 
     def __new__(cls, slots: Iterable[Slot]) -> Slots:
         """Sort slots."""
         self = super().__new__(cls, slots)
         self.threads, self.streamed, self.extents, self.modes = [], [], [], []
         self.values, self.permutations, self.arrays, self.result = [], [], [], []
-        self.handed = Handed.of(self)
+        self.handed, self.found = Handed.of(self), False
         self.coded = next((place for place, slot in enumerate(self) if slot.kind == "coded"), None)
         for place, slot in enumerate(self):
-            if slot.kind == "threads":
-                self.threads.append(place)
-            elif slot.kind == "streamed":
-                self.streamed.append(place)
+            if slot.kind in ("threads", "streamed"):
+                (self.threads if slot.kind == "threads" else self.streamed).append(place)
             elif slot.kind == "extent":
                 self.extents.append((place, slot.index))
             elif slot.kind == "mode":

@@ -34,6 +34,18 @@ class Held:
     ) -> Held: ...
     def __call__(self, *values: Tensor | int, out: Tensor = ...) -> Tensor: ...
 
+class Found:
+    def __new__(
+        cls,
+        functions: tuple[int, int, int],
+        places: tuple[int, int, int, int],
+        rooms: tuple[tuple[int, int], ...],
+        arrays: tuple[tuple[int, bool, int, int, int, int, Any], ...],
+        take: Callable[[int], Any],
+        leave: Callable[[Any], None],
+    ) -> Found: ...
+    def __call__(self, slots: int, counted: Any) -> list[Tensor | None]: ...
+
 def connect(
     path: str, check: Callable[[int], None], large_integers: Callable[[int], Tensor], large_bytes: int
 ) -> bool: ...

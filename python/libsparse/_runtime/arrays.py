@@ -68,12 +68,7 @@ class ResultArrays:
 
     def room(self, slot: ResultSlot, dtype: torch.dtype) -> Tensor:
         """A new array for a slot."""
-        length = slot.length(self._block, self._names)
-        if not memory.is_small(length, dtype.itemsize):
-            subject = "the values" if slot.kind == "vals" else f"{slot.kind} of level {slot.level}"
-            advice = f"ask for format {str(self.format.compressed)!r} or 'coo'"
-            memory.check(length, dtype.itemsize, f"{subject} of a result of format {self.format}", advice)
-        return blocks.empty((length,), (1,), dtype)
+        return new_array(self.format, slot, dtype, slot.length(self._block, self._names))
 
     def pattern(self, shape: torch.Size, size: int) -> Pattern:
         """The pattern of a result with `size` values, once the kernel has written the arrays."""
@@ -82,6 +77,19 @@ class ResultArrays:
         if packing.index_dtype(shape, size) != self.dtype:
             return Pattern(self.format, shape, pos, crd)
         return Pattern._of_kernel(self.format, shape, pos, crd, size, self.dtype)
+
+
+def new_array(format: Format, slot: ResultSlot, dtype: torch.dtype, length: int) -> Tensor:
+    """A new array for a slot of a result.
+
+    Raises:
+        FormatError: There is not enough memory for it.
+    """
+    if not memory.is_small(length, dtype.itemsize):
+        subject = "the values" if slot.kind == "vals" else f"{slot.kind} of level {slot.level}"
+        advice = f"ask for format {str(format.compressed)!r} or 'coo'"
+        memory.check(length, dtype.itemsize, f"{subject} of a result of format {format}", advice)
+    return blocks.empty((length,), (1,), dtype)
 
 
 def strides(format: Format | None, shape: Sequence[int]) -> list[int]:

@@ -339,7 +339,7 @@ class Call:
         if torch.is_inference_mode_enabled():  # the pattern is kept, and autograd may need its arrays later
             with torch.inference_mode(False):
                 return self._discover(block, patterns)
-        values, pattern, raw = discovery.discover(self.kernel, block, patterns, self.shape, self._compute)
+        values, pattern, raw = discovery.discover(self.kernel, block, patterns, self.shape, self._compute, self.tally)
         fixed = self._fixed[:]
         for slot in self._slots.result:
             if slot.kind == "count":  # repeated calls clear as many values as there are

@@ -129,21 +129,10 @@ static bool make_copies(Copies *made, bool checked)
 /* A new array of int32 as an object, with its elements; NULL where there is none, with an exception or without. */
 static PyObject *new_integers(int64_t length, int32_t **elements)
 {
-	const int64_t stride = 1;
-	bool large = length * (int64_t)sizeof **elements >= large_bytes;
-	void *object = large ? PyObject_CallFunction(large_integers, "L", (long long)length) : NULL, *data = NULL;
-	Handle handle;
-	if (large ? object == NULL || tensor_from_object(object, &handle) : allocate(1, &length, &stride, int32_code, device_cpu(), 0, &handle)) {
-		Py_XDECREF((PyObject *)object);
-		return NULL;
-	}
-	int bad = get_data(handle, &data) || (!large && object_from_tensor(handle, NULL, &object));
-	delete_tensor(handle);
+	void *data = NULL;
+	PyObject *object = new_array(length, int32_code, sizeof **elements, large_integers, &data);
 	*elements = data;
-	if (!bad)
-		return object;
-	Py_XDECREF((PyObject *)object);
-	return NULL;
+	return object;
 }
 
 /* The copies, or NULL: where something is unusual or wrong, without an exception. */

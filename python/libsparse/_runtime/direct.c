@@ -50,7 +50,7 @@ static const struct {
 };
 
 PyTypeObject *direct_type;
-static PyObject *check_status;
+PyObject *check_status;
 
 /* --- Direct: a kernel with the contents of its slots ------------------------------------------------------------ */
 
@@ -288,7 +288,7 @@ PyMODINIT_FUNC PyInit__direct(void)
 	direct_type = (PyTypeObject *)type;
 	if (type == NULL || PyModule_AddFunctions(module, multiply_functions) < 0 || PyModule_AddFunctions(module, repeat_functions) < 0 || PyModule_AddFunctions(module, describe_functions) < 0 ||
 	     PyModule_AddFunctions(module, wrap_functions) < 0 ||
-	    PyModule_AddFunctions(module, compressed_functions) < 0 || prepare_tallies(module) < 0 || prepare_held(module) < 0 ||
+	    PyModule_AddFunctions(module, compressed_functions) < 0 || prepare_tallies(module) < 0 || prepare_held(module) < 0 || prepare_found(module) < 0 ||
 	    PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
 	    PyModule_AddObject(module, "Direct", type) < 0) {
 		Py_XDECREF(module);

@@ -1,4 +1,4 @@
-/* What direct.c, held.c, multiply.c, repeat.c, describe.c, wrap.c, compressed.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+/* What direct.c, held.c, multiply.c, repeat.c, describe.c, wrap.c, compressed.c, found.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -67,6 +67,9 @@ extern bool (*grad_enabled)(void);
 /* The classes of tensors that are nothing but elements in memory, the class Direct, and names of attributes. */
 extern PyObject *plain, *n_whole, *n_held, *n_pattern, *n_size, *n_requires_grad, *n_variant;
 extern PyTypeObject *direct_type;
+
+/* Raises the exception that the status of a kernel stands for. */
+extern PyObject *check_status;
 
 /* Raises a RuntimeError. */
 PyObject *failed(const char *what);
@@ -144,6 +147,11 @@ extern PyObject *large_integers;
 extern long long large_bytes;
 extern PyMethodDef compressed_functions[];
 void prepare_integers(void);
+
+/* found.c: a new array as an object, made by `maker` of its length where it takes `large_bytes` and more, with its elements; NULL where there is none, with an
+ * exception or without. */
+PyObject *new_array(int64_t length, int32_t dtype, int64_t item, PyObject *maker, void **elements);
+int prepare_found(PyObject *module);
 
 /* An operand of these parts. */
 PyObject *operand_of(PyObject *pattern, PyObject *values, PyObject *fill);

@@ -94,7 +94,7 @@ class Way:
         self._in_c: tuple[int, tuple[int, ...], int] | None = None
         if native is not None and _fits(native, compute, fixed, result[0]):
             address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
-            self._in_c = address, tuple(fixed), _code(result[2])
+            self._in_c = address, tuple(fixed), code(result[2])
 
     def on(self, arrays: list[tuple[int, Tensor]], size: int | None, counted: Any) -> Direct:
         """The shortest way to run the kernel on one pattern.
@@ -144,7 +144,7 @@ def way_among(
 
 
 @functools.cache
-def _code(dtype: torch.dtype) -> int:
+def code(dtype: torch.dtype) -> int:
     """The number of a dtype in torch's C functions."""
     assert native is not None
     number: int = native.code_of(str(dtype).removeprefix("torch."))
@@ -171,7 +171,7 @@ def held(
     if native is not None and found and isinstance(run, native.Direct) and isinstance(plain, native.Direct):
         size = 0 if padded is None else padded.itemsize
         how = kept.function, threads.team()
-        return native.Held(run, plain, kept, place, _code(dtype), dtype.itemsize, size, *how)  # type: ignore[no-any-return]
+        return native.Held(run, plain, kept, place, code(dtype), dtype.itemsize, size, *how)  # type: ignore[no-any-return]
     get = kept.get
 
     def direct(*values_and_number: Any, **into: Tensor) -> Tensor:
@@ -201,9 +201,14 @@ def second_in_order(run: Direct, order: tuple[int, ...]) -> Direct:
     return lambda values, dense, number, **into: run(values, contiguous(dense, order), number, **into)
 
 
+def is_native(function: object) -> bool:
+    """Whether a function of a kernel is one of a library."""
+    return isinstance(function, _Function)
+
+
 def _fits(module: ModuleType, compute: Callable[[int], int], fixed: array[int], shape: Sequence[int]) -> bool:
     """Whether the C module takes a kernel: a function of a library, of not too many slots."""
-    return isinstance(compute, _Function) and len(fixed) <= module.MOST_SLOTS and len(shape) <= module.MOST_MODES
+    return is_native(compute) and len(fixed) <= module.MOST_SLOTS and len(shape) <= module.MOST_MODES
 
 
 def _closure(

@@ -2,18 +2,91 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 from array import array
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
+from libsparse._storage import packing
 from libsparse._storage.pattern import Pattern
 
-from .arrays import ResultArrays
+from .arrays import ResultArrays, new_array
+from .direct import code, is_native, native
 from .status import check
+
+_KINDS = frozenset({"count", "pos", "crd", "vals", "code"})
+
+
+class InC:
+    """Has a kernel that bounds the entries of a result find the pattern by one call of `found.c`."""
+
+    __slots__ = ("_crd", "_dtype", "_format", "_pos", "_run", "_values")
+
+    def __init__(self, kernel: Kernel, places: Sequence[tuple[int, int]]) -> None:
+        """Take a kernel that `found.c` serves; each array of its result has the length of a slot and a number."""
+        from . import rooms  # with the first result that is written before it is counted
+
+        slots, format, index = kernel.slots, kernel.format, dtypes.DTYPES[kernel.index]
+        assert native is not None
+        assert slots.handed is not None
+        assert format is not None
+        handed, values = slots.handed, dtypes.DTYPES[kernel.dtype]
+        sizes = {"room_crd": index.itemsize, "room_vals": values.itemsize}
+        arrays = []
+        for slot, (source, more) in zip(slots.result, places, strict=True):
+            dtype = values if slot.kind == "vals" else index
+            number = code(dtype) if slot.kind in ("pos", "crd", "vals") else -1
+            large = functools.partial(new_array, format, slot, dtype)
+            early = slot.before == "assemble"
+            arrays.append((slot.place, early, source, more, number, dtype.itemsize, large))
+        functions: Any = [kernel.bound, kernel.assemble, kernel.compute]
+        self._run = native.Found(
+            tuple([ctypes.cast(function, ctypes.c_void_p).value for function in functions]),
+            (handed.bound, handed.starts, handed.filled, handed.length),
+            tuple([(place, sizes[kind]) for kind, place in handed.rooms]),
+            tuple(arrays),
+            rooms.take,
+            rooms.leave,
+        )
+        by_name = {(slot.kind, slot.level): number for number, slot in enumerate(slots.result)}
+        count = range(len(format.levels))
+        self._pos, self._crd = [[by_name.get((kind, level)) for level in count] for kind in ("pos", "crd")]
+        self._values = next(number for number, slot in enumerate(slots.result) if slot.kind == "vals")
+        self._format, self._dtype = format, index
+
+    def __call__(
+        self, block: array[int], shape: torch.Size, counted: Any
+    ) -> tuple[Tensor, Pattern, list[Tensor | None]]:
+        """The values, the pattern, and the array of each slot of the result, for slots whose operands are filled in."""
+        raw = self._run(block.buffer_info()[0], counted)
+        values = raw[self._values]
+        pos, crd = ([None if n is None else raw[n] for n in numbers] for numbers in (self._pos, self._crd))
+        size = values.numel()
+        if packing.index_dtype(shape, size) != self._dtype:
+            return values, Pattern(self._format, shape, pos, crd), raw
+        return values, Pattern._of_kernel(self._format, shape, pos, crd, size, self._dtype), raw
+
+
+def _in_c(kernel: Kernel) -> InC | None:
+    """What finds patterns in C; None where the kernel counts entries first, or has arrays of other kinds."""
+    slots, format = kernel.slots, kernel.format
+    if native is None or kernel.bound is None or kernel.assemble is None or format is None or slots.handed is None:
+        return None
+    functions = (kernel.bound, kernel.assemble, kernel.compute)
+    kinds = {slot.kind for slot in slots.result}
+    usual = kinds <= _KINDS and "vals" in kinds and not format.kinds[slots.first_level].conversion_only
+    own = any(format.kinds[slot.level].own for slot in slots.result if slot.kind == "crd")
+    if not usual or own or not all(is_native(function) for function in functions):
+        return None
+    places = [(0, 0) if slot.kind == "count" else slot.length.of_slot() for slot in slots.result]
+    known = [place for place in places if place is not None]
+    return InC(kernel, known) if len(known) == len(places) else None
 
 
 def discover(
@@ -22,6 +95,7 @@ def discover(
     patterns: Sequence[Pattern | None],
     shape: torch.Size,
     compute: Callable[[array[int], Tensor], Tensor],
+    counted: Any,
 ) -> tuple[Tensor, Pattern, list[Tensor | None]]:
     """Computes a result and its pattern.
 
@@ -31,10 +105,16 @@ def discover(
         patterns: Those of the operands.
         shape: The result's.
         compute: Has the kernel write the result, with its values to an array.
+        counted: The tally of such calls.
 
     Returns:
         The values, the pattern, and the array of each slot of the result.
     """
+    found = kernel.slots.found
+    if found is False:
+        found = kernel.slots.found = _in_c(kernel)
+    if found is not None:
+        return found(block, shape, counted)  # type: ignore[no-any-return]
     source, dtype = patterns[0], dtypes.DTYPES[kernel.dtype]
     arrays = ResultArrays(kernel, block, patterns)
     first = kernel.slots.first_level

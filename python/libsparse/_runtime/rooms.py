@@ -29,7 +29,7 @@ _SHARE: Final = 4  # a room takes at most one part in so many of the memory that
 _ALIGNED: Final = 64  # bytes
 
 
-class _Room(NamedTuple):
+class Room(NamedTuple):
     """Memory, and the number of its uses by far smaller results."""
 
     memory: Tensor
@@ -38,7 +38,7 @@ class _Room(NamedTuple):
     smaller: int
 
 
-_kept: list[_Room] = []
+_kept: list[Room] = []
 
 
 class Rooms:
@@ -61,7 +61,7 @@ class Rooms:
         check(kernel.bound(block.buffer_info()[0]))
         sizes = {"room_crd": index.itemsize, "room_vals": values.itemsize}
         entries = -(-block[slots.bound] // _ALIGNED) * _ALIGNED
-        self._room = _take(max(_LEAST, entries * sum([sizes[kind] for kind, _ in slots.rooms])))
+        self._room = take(entries * sum([sizes[kind] for kind, _ in slots.rooms]))
         address = self._room.address
         for kind, place in slots.rooms:
             block[place] = address
@@ -69,12 +69,22 @@ class Rooms:
 
     def leave(self) -> None:
         """Keeps the memory for later calls."""
-        if self._room.bytes <= _MOST:
-            _kept[:] = [self._room]
+        leave(self._room)
 
 
-def _take(need: int) -> _Room:
-    """A room of at least so many bytes, kept or new."""
+def leave(room: Room) -> None:
+    """Keeps a room for later calls."""
+    if room.bytes <= _MOST:
+        _kept[:] = [room]
+
+
+def take(need: int) -> Room:
+    """A room of at least so many bytes, kept or new.
+
+    Raises:
+        BoundError: They are too many.
+    """
+    need = max(_LEAST, need)
     try:
         kept = _kept.pop()
     except IndexError:
@@ -86,4 +96,4 @@ def _take(need: int) -> _Room:
     if not memory.is_small(need, 1) and need > memory.available() // _SHARE:
         raise BoundError
     room = blocks.empty((need,), (1,), torch.uint8)
-    return _Room(room, room.data_ptr(), need, 0)
+    return Room(room, room.data_ptr(), need, 0)
