@@ -1,10 +1,14 @@
 package ir
 
-import "slices"
+import (
+	"slices"
+
+	"libsparse/libsparse/dtype"
+)
 
 // Segments is m with loops over segments of positions that follow each other made one loop, where nothing depends on the segment: counting the
 // entries of each column, or adding them up, doesn't wait for the ends of short rows then, which no processor foresees. Iterations and their
-// order stay.
+// order stay. A loop that adds up the lengths of such segments is the difference of the ends of all.
 func Segments(m *Module) *Module {
 	wanted := func(s *For) bool { return joined(s) != Stmt(s) }
 	return rewriteLoops(m, wanted, func(s *For, _ *Builder) Stmt { return joined(s) })
@@ -15,26 +19,62 @@ func joined(s *For) Stmt {
 	if len(s.Body.Stmts) != 1 || !plain(s) {
 		return s
 	}
+	if sum, ok := s.Body.Stmts[0].(*Assign); ok {
+		return summedLengths(s, sum)
+	}
 	inner, ok := s.Body.Stmts[0].(*For)
-	if !ok || !plain(inner) || !followEach(s, inner) || !independent(s, inner) {
+	if !ok || !plain(inner) || !followEach(s, inner.Lo, inner.Hi) || !independent(s, inner) {
 		return s
 	}
 	one := *inner
 	one.Lo = replaceVars(inner.Lo, map[string]Expr{s.Var.Name: s.Lo})
 	one.Hi = replaceVars(inner.Lo, map[string]Expr{s.Var.Name: s.Hi})
+	return ifAny(s, &one)
+}
+
+// ifAny is what stands for all iterations of s, where there are some.
+func ifAny(s *For, all Stmt) Stmt {
 	if isLiteralZero(s.Lo) {
-		return &one
+		return all
 	}
-	return &If{Cond: &Compare{Op: Lt, X: s.Lo, Y: s.Hi}, Then: &Block{Stmts: []Stmt{&one}}}
+	return &If{Cond: &Compare{Op: Lt, X: s.Lo, Y: s.Hi}, Then: &Block{Stmts: []Stmt{all}}}
+}
+
+// summedLengths is the sum that s makes of the lengths of segments, one of each level in each iteration, without a loop; or s.
+func summedLengths(s *For, sum *Assign) Stmt {
+	total, ok := lengthOfAll(s, sum.Value)
+	if !ok || sum.Reduce != dtype.Add || uses(sum.Value, sum.Var) || uses(s.Lo, sum.Var) || uses(s.Hi, sum.Var) {
+		return s
+	}
+	return ifAny(s, Increase(sum.Var, total))
+}
+
+// lengthOfAll is the sum of an expression over the iterations of s, if it adds up lengths of segments.
+func lengthOfAll(s *For, e Expr) (total Expr, ok bool) {
+	b, ok := e.(*Binary)
+	if !ok {
+		return nil, false
+	}
+	switch b.Op {
+	case dtype.Add:
+		x, okX := lengthOfAll(s, b.X)
+		y, okY := lengthOfAll(s, b.Y)
+		return Add(x, y), okX && okY
+	case dtype.Sub:
+		at := func(bound Expr) Expr { return replaceVars(b.Y, map[string]Expr{s.Var.Name: bound}) }
+		return Sub(at(s.Hi), at(s.Lo)), followEach(s, b.Y, b.X)
+	default:
+		return nil, false
+	}
 }
 
 // plain reports whether iterations of a loop run one after the other, as they are.
 func plain(s *For) bool { return s.Kind == Serial && s.Step == 1 && s.Unroll < 2 && !s.Ends }
 
-// followEach reports whether the segment of an iteration of s begins where that of the iteration before ends: at positions, which ascend.
-func followEach(s, inner *For) bool {
+// followEach reports whether the segment from lo to hi of an iteration of s begins where that of the iteration before ends: at positions, which ascend.
+func followEach(s *For, lo, hi Expr) bool {
 	looked := false
-	for e := inner.Lo; ; {
+	for e := lo; ; {
 		switch x := e.(type) {
 		case *Cast:
 			e = x.X
@@ -42,8 +82,8 @@ func followEach(s, inner *For) bool {
 			looked, e = true, x.Index
 		default:
 			v, ok := e.(*Var)
-			next := replaceVars(inner.Lo, map[string]Expr{s.Var.Name: Next(s.Var)})
-			return looked && ok && v.Name == s.Var.Name && ExprText(next) == ExprText(inner.Hi)
+			next := replaceVars(lo, map[string]Expr{s.Var.Name: Next(s.Var)})
+			return looked && ok && v.Name == s.Var.Name && ExprText(next) == ExprText(hi)
 		}
 	}
 }

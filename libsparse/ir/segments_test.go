@@ -14,6 +14,7 @@ func TestSegments(t *testing.T) {
 	segment := func(v *ir.Var, a *ir.Array, of *ir.Var, body ir.Stmt) ir.Stmt {
 		return ir.Loop(v, begin(a, of), begin(a, ir.Next(of)), body)
 	}
+	length := func(a *ir.Array, of *ir.Var) ir.Expr { return ir.Sub(begin(a, ir.Next(of)), begin(a, of)) }
 	count := func(at ir.Expr) ir.Stmt { return put(y, at, f32(1)) }
 	for _, c := range []struct {
 		name string
@@ -51,6 +52,22 @@ func TestSegments(t *testing.T) {
 		{
 			"in a team", loop(ir.Shared, i, last, segment(p, pos, i, count(p))),
 			[]string{"for i = 0 .. last shared", "  for p = i64(pos[i]) .. i64(pos[i + 1])", "    y[p] = 1f32"},
+		},
+		{
+			"their lengths", ir.Loop(i, first, last, ir.Increase(q, ir.Add(length(pos, i), length(below, i)))),
+			[]string{"if first < last", "  q += i64(pos[last]) - i64(pos[first]) + (i64(below[last]) - i64(below[first]))"},
+		},
+		{
+			"the shorter ones", ir.Count(i, last, ir.Increase(q, ir.Min(length(pos, i), length(below, i)))),
+			[]string{"for i = 0 .. last", "  q += min(i64(pos[i + 1]) - i64(pos[i]), i64(below[i + 1]) - i64(below[i]))"},
+		},
+		{
+			"lengths and a number", ir.Count(i, last, ir.Increase(q, ir.Add(length(pos, i), ir.Const(1)))),
+			[]string{"for i = 0 .. last", "  q += i64(pos[i + 1]) - i64(pos[i]) + 1"},
+		},
+		{
+			"an end that lengths move", ir.Count(i, last, ir.Increase(last, length(pos, i))),
+			[]string{"for i = 0 .. last", "  last += i64(pos[i + 1]) - i64(pos[i])"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

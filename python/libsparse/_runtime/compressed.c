@@ -100,10 +100,10 @@ static void look_at_share(void *given, int thread)
 	const int64_t first = share(made->parents, made->threads, thread), end = share(made->parents, made->threads, thread + 1);
 	for (int64_t row = first; row < end; row++)
 		decreases |= pos[row + 1] < pos[row];
-	for (int64_t row = first; row < end && !decreases; row++) {
-		const int32_t n = pos[row];
-		if (n > 0 && n < pos[row + 1])
-			allowed += crd[n] <= crd[n - 1];
+	const int64_t looked = decreases || count < 2 ? first : end;
+	for (int64_t row = first; row < looked; row++) { /* without branches, since which rows are empty can't be foreseen */
+		const int32_t n = pos[row], begins = (n > 0) & (n < pos[row + 1]), place = begins * (n - 1);
+		allowed += begins & (crd[place + 1] <= crd[place]);
 	}
 	if (decreases)
 		atomic_store(&made->wrong, true);

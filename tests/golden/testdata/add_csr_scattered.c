@@ -96,8 +96,8 @@ int32_t kernel_bound(int64_t *slots)
                         i_end_above = i_end_middle;
                     }
                 }
-                for (int64_t i = i_begin; i < i_end; i++) {
-                    C_p2 += (int64_t)A_pos2[i + 1] - A_pos2[i] + ((int64_t)B_pos2[i + 1] - B_pos2[i]);
+                if (i_begin < i_end) {
+                    C_p2 += (int64_t)A_pos2[i_end] - A_pos2[i_begin] + ((int64_t)B_pos2[i_end] - B_pos2[i_begin]);
                 }
                 C_starts2[block + 1] = C_p2;
             }

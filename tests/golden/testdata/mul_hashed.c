@@ -99,8 +99,8 @@ int32_t kernel_bound(int64_t *slots)
                         i_end_above = i_end_middle;
                     }
                 }
-                for (int64_t i = i_begin; i < i_end; i++) {
-                    out_p2 += (int64_t)A_pos2[i + 1] - A_pos2[i];
+                if (i_begin < i_end) {
+                    out_p2 += (int64_t)A_pos2[i_end] - A_pos2[i_begin];
                 }
                 out_starts2[block + 1] = out_p2;
             }

@@ -95,8 +95,8 @@ int32_t kernel_bound(int64_t *slots)
                         A_p1_end_above = A_p1_end_middle;
                     }
                 }
-                for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
-                    out_p2 += (int64_t)A_pos2[A_p1 + 1] - A_pos2[A_p1];
+                if (A_p1_begin < A_p1_end) {
+                    out_p2 += (int64_t)A_pos2[A_p1_end] - A_pos2[A_p1_begin];
                 }
                 out_starts2[block + 1] = out_p2;
             }
