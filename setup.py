@@ -37,7 +37,7 @@ SHORTCUTS = [
         optional=True,  # without a C compiler or Python's headers, its steps run in Python
     )
     for room, name, *others in (
-        ("_runtime", "direct", "multiply", "repeat", "describe", "wrap", "compressed", "found", "tally", "held"),
+        ("_runtime", "direct", "multiply", "repeat", "describe", "wrap", "compressed", "finder", "tally", "held"),
         ("_runtime", "stand_in"),
         ("_runtime", "transposed"),
         ("_storage", "radix", "rows", "by_rows", "gather"),

@@ -40,7 +40,7 @@ func ifAny(s *For, all Stmt) Stmt {
 	return &If{Cond: &Compare{Op: Lt, X: s.Lo, Y: s.Hi}, Then: &Block{Stmts: []Stmt{all}}}
 }
 
-// summedLengths is the sum that s makes of the lengths of segments, one of each level in each iteration, without a loop; or s.
+// summedLengths is the sum that s makes of the lengths of segments without a loop, if s makes such a sum; else it is s.
 func summedLengths(s *For, sum *Assign) Stmt {
 	total, ok := lengthOfAll(s, sum.Value)
 	if !ok || sum.Reduce != dtype.Add || uses(sum.Value, sum.Var) || uses(s.Lo, sum.Var) || uses(s.Hi, sum.Var) {
@@ -57,9 +57,15 @@ func lengthOfAll(s *For, e Expr) (total Expr, ok bool) {
 	}
 	switch b.Op {
 	case dtype.Add:
-		x, okX := lengthOfAll(s, b.X)
-		y, okY := lengthOfAll(s, b.Y)
-		return Add(x, y), okX && okY
+		x, ok := lengthOfAll(s, b.X)
+		if !ok {
+			return nil, false
+		}
+		y, ok := lengthOfAll(s, b.Y)
+		if !ok {
+			return nil, false
+		}
+		return Add(x, y), true
 	case dtype.Sub:
 		at := func(bound Expr) Expr { return replaceVars(b.Y, map[string]Expr{s.Var.Name: bound}) }
 		return Sub(at(s.Hi), at(s.Lo)), followEach(s, b.Y, b.X)

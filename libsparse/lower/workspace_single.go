@@ -22,8 +22,9 @@ func (w single) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	return append([]ir.Stmt{ir.Let(sum, value)}, l.stmt(w.consumer, e)...)
 }
 
-// unlessSingle is the code of a workspace, filled, which a row with one segment of terms does without: in products of sparse matrices, a row that is
-// a multiple of another. It is for results that are appended to in one pass.
+// unlessSingle is the code that fills a workspace and reads it, with code beside it for rows of one segment of terms or none, which appends the terms as
+// they come: a row of a product of sparse matrices is a multiple of another row where the first operand has one entry in it. Only results that are
+// appended to in one pass have such rows.
 func (l *lowerer) unlessSingle(s *cin.Where, w workspace, e env, following, filled []ir.Stmt) []ir.Stmt {
 	var held marked
 	switch w := w.(type) {
@@ -47,8 +48,8 @@ func (l *lowerer) unlessSingle(s *cin.Where, w workspace, e env, following, fill
 	})
 }
 
-// segments is the loop of the producer of s each of whose iterations adds one segment of terms, in order, to a row that is copied to the result; nil
-// where it isn't so. The iterator has a position for each of them.
+// segments is the loop in the producer of s of which each iteration adds one segment of terms, in order, to a row that is copied to the result; nil
+// where there is no such loop. It walks the positions of the iterator.
 func (l *lowerer) segments(s *cin.Where, e env) (f *cin.Forall, it lattice.Iterator) {
 	if _, ok := l.result.(bounded); !ok || e.phase != computing || !l.isCopied(s) {
 		return nil, it

@@ -1,6 +1,8 @@
 """Results that are written before they are counted, to room for as many entries as there may be."""
 
+import gc
 import threading
+import weakref
 
 import pytest
 import torch
@@ -56,10 +58,10 @@ def test_patterns_are_found_in_c_as_in_python(case: str, size: int, monkeypatch:
     for in_c in (True, False):
         kernel.forget()
         if not in_c:
-            monkeypatch.setattr(discovery, "_in_c", lambda kernel: None)
+            monkeypatch.setattr(discovery, "_finder", lambda kernel: None)
         operands = [matrix(size, size, density, seed) for seed, density in enumerate((0.2, 0.3, 0.1))]
         results.append(function(*operands))
-        ways = [found.slots.found for _, found in kernel.known() if found.bound is not None]
+        ways = [found.slots.finder for _, found in kernel.known() if found.bound is not None]
         assert ways
         assert all((way is not None) == (in_c and discovery.native is not None) for way in ways)
     first, second = results
@@ -67,6 +69,18 @@ def test_patterns_are_found_in_c_as_in_python(case: str, size: int, monkeypatch:
     assert first.pattern.index_dtype == second.pattern.index_dtype
     for ours, other in zip(first.pattern.tensors(), second.pattern.tensors(), strict=True):
         assert torch.equal(ours, other)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_patterns_keep_no_values_of_their_first_result(case: str) -> None:
+    function, _ = CASES[case]
+    A, B, C = [matrix(60, 60, density, seed) for seed, density in enumerate((0.2, 0.3, 0.1))]
+    values = A.values().clone().requires_grad_()
+    result = function(ls.SparseTensor(A.pattern, values), B, C)
+    references = [weakref.ref(values), weakref.ref(result.values())]
+    del values, result
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]
 
 
 def test_rows_of_products_with_one_entry_are_multiples_of_another() -> None:

@@ -88,15 +88,14 @@ class Slots(tuple[Slot, ...]):
         threads, streamed: The numbers of those for the number of threads, and for whether results go past the caches.
         extents: For extents of indices, the number of the slot and the index.
         modes: For extents of modes, the number of the slot, the operand (-1 for the result) and the mode.
-        values: For values of operands, the number of the slot and the operand.
-        permutations: For permutations of values of converted operands, the same.
+        values, permutations: For values of operands, and orders of those that are converted: the slot and the operand.
         arrays: For positions, coordinates and orders of rows of operands, the number of the slot, the operand, the kind
             and the level.
         result: The slots of the result.
         coded: For whether a repeated call finds codes of the entries; None where it reads none.
         handed: Those that functions hand on where entries are written before they are counted.
         first_level: The first level of the result that has arrays of its own.
-        found: What finds the pattern of a result in C; None where that is done in Python, False before that is known.
+        finder: What finds the pattern of a result in C; None where that is done in Python, False before that is known.
     """
 
     threads: list[int]
@@ -110,18 +109,20 @@ class Slots(tuple[Slot, ...]):
     coded: int | None
     handed: Handed | None
     first_level: int
-    found: Any
+    finder: Any
 
     def __new__(cls, slots: Iterable[Slot]) -> Slots:
         """Sort slots."""
         self = super().__new__(cls, slots)
         self.threads, self.streamed, self.extents, self.modes = [], [], [], []
         self.values, self.permutations, self.arrays, self.result = [], [], [], []
-        self.handed, self.found = Handed.of(self), False
+        self.handed, self.finder = Handed.of(self), False
         self.coded = next((place for place, slot in enumerate(self) if slot.kind == "coded"), None)
         for place, slot in enumerate(self):
-            if slot.kind in ("threads", "streamed"):
-                (self.threads if slot.kind == "threads" else self.streamed).append(place)
+            if slot.kind == "threads":
+                self.threads.append(place)
+            elif slot.kind == "streamed":
+                self.streamed.append(place)
             elif slot.kind == "extent":
                 self.extents.append((place, slot.index))
             elif slot.kind == "mode":
@@ -211,8 +212,7 @@ def find(wanted: request.Request) -> Kernel:
     """The kernel for a request."""
     kernel = _kernels.get(wanted)
     if kernel is None:
-        kernel = _from_disk_or_compiler(wanted)
-        _kernels[wanted] = kernel
+        kernel = _kernels[wanted] = _from_disk_or_compiler(wanted)
     return kernel
 
 

@@ -70,13 +70,13 @@ class Deferred:
         self._of_words: Callable[[Sequence[int]], int] | None = None
 
     def of_slot(self) -> tuple[int, int] | None:
-        """A word of a block and a number, of which the formula is the sum; None for any other one."""
-        formula, more = self._formula, 0
+        """A word of a block and a number whose sum this is, as `["+", ["*", 1, "slot1"], 1]`; None for others."""
+        formula, addend = self._formula, 0
         if isinstance(formula, list) and formula[0] == "+" and isinstance(formula[2], int):
-            _, formula, more = formula
+            _, formula, addend = formula
         if isinstance(formula, list) and formula[:2] == ["*", 1]:
             formula = formula[2]
-        return (int(formula.removeprefix("slot")), more) if isinstance(formula, str) else None
+        return (int(formula.removeprefix("slot")), addend) if isinstance(formula, str) else None
 
     def __call__(self, block: Sequence[int], names: Callable[[], Mapping[str, Any]]) -> int:
         """The value of the formula, of the words of a block, or where it reads arrays, of names."""

@@ -34,7 +34,7 @@ class Held:
     ) -> Held: ...
     def __call__(self, *values: Tensor | int, out: Tensor = ...) -> Tensor: ...
 
-class Found:
+class Finder:
     def __new__(
         cls,
         functions: tuple[int, int, int],
@@ -43,7 +43,7 @@ class Found:
         arrays: tuple[tuple[int, bool, int, int, int, int, Any], ...],
         take: Callable[[int], Any],
         leave: Callable[[Any], None],
-    ) -> Found: ...
+    ) -> Finder: ...
     def __call__(self, slots: int, counted: Any) -> list[Tensor | None]: ...
 
 def connect(

@@ -101,7 +101,8 @@ static void look_at_share(void *given, int thread)
 	for (int64_t row = first; row < end; row++)
 		decreases |= pos[row + 1] < pos[row];
 	const int64_t looked = decreases || count < 2 ? first : end;
-	for (int64_t row = first; row < looked; row++) { /* without branches, since which rows are empty can't be foreseen */
+	/* Without branches, since which rows are empty can't be foreseen: for these, places 0 and 1 are compared. */
+	for (int64_t row = first; row < looked; row++) {
 		const int32_t n = pos[row], begins = (n > 0) & (n < pos[row + 1]), place = begins * (n - 1);
 		allowed += begins & (crd[place + 1] <= crd[place]);
 	}

@@ -124,6 +124,25 @@ PyObject *run(const Direct *self, const Handle *operands, int64_t threads, PyObj
 	return result;
 }
 
+PyObject *new_array(int64_t length, int32_t dtype, int64_t item, PyObject *maker, void **elements)
+{
+	const int64_t stride = 1;
+	const bool large = length * item >= large_bytes;
+	void *object = large ? PyObject_CallFunction(maker, "L", (long long)length) : NULL;
+	Handle handle;
+	if (large ? object == NULL || tensor_from_object(object, &handle) : allocate(1, &length, &stride, dtype, device_cpu(), 0, &handle)) {
+		Py_XDECREF((PyObject *)object);
+		return NULL;
+	}
+	*elements = NULL;
+	int bad = get_data(handle, elements) || (!large && object_from_tensor(handle, NULL, &object));
+	delete_tensor(handle);
+	if (!bad)
+		return object;
+	Py_XDECREF((PyObject *)object);
+	return NULL;
+}
+
 static PyObject *direct_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
 	const Direct *direct = (Direct *)self;
@@ -288,7 +307,7 @@ PyMODINIT_FUNC PyInit__direct(void)
 	direct_type = (PyTypeObject *)type;
 	if (type == NULL || PyModule_AddFunctions(module, multiply_functions) < 0 || PyModule_AddFunctions(module, repeat_functions) < 0 || PyModule_AddFunctions(module, describe_functions) < 0 ||
 	     PyModule_AddFunctions(module, wrap_functions) < 0 ||
-	    PyModule_AddFunctions(module, compressed_functions) < 0 || prepare_tallies(module) < 0 || prepare_held(module) < 0 || prepare_found(module) < 0 ||
+	    PyModule_AddFunctions(module, compressed_functions) < 0 || prepare_tallies(module) < 0 || prepare_held(module) < 0 || prepare_finder(module) < 0 ||
 	    PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
 	    PyModule_AddObject(module, "Direct", type) < 0) {
 		Py_XDECREF(module);

@@ -1,4 +1,4 @@
-/* What direct.c, held.c, multiply.c, repeat.c, describe.c, wrap.c, compressed.c, found.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+/* What direct.c, held.c, multiply.c, repeat.c, describe.c, wrap.c, compressed.c, finder.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -77,6 +77,10 @@ PyObject *failed(const char *what);
 /* Runs the kernel on operands of the dtypes, extents and memory layouts that it was prepared for; `into` is a tensor to write to, or NULL. */
 PyObject *run(const Direct *self, const Handle *operands, int64_t threads, PyObject *into);
 
+/* A new array as an object, made by `maker` of its length where it takes `large_bytes` and more, with its elements; NULL where there is none, with an
+ * exception or without. */
+PyObject *new_array(int64_t length, int32_t dtype, int64_t item, PyObject *maker, void **elements);
+
 /* Whether an attribute is true; -1 with an exception. */
 int truth_of(PyObject *object, PyObject *name);
 
@@ -148,10 +152,8 @@ extern long long large_bytes;
 extern PyMethodDef compressed_functions[];
 void prepare_integers(void);
 
-/* found.c: a new array as an object, made by `maker` of its length where it takes `large_bytes` and more, with its elements; NULL where there is none, with an
- * exception or without. */
-PyObject *new_array(int64_t length, int32_t dtype, int64_t item, PyObject *maker, void **elements);
-int prepare_found(PyObject *module);
+/* finder.c */
+int prepare_finder(PyObject *module);
 
 /* An operand of these parts. */
 PyObject *operand_of(PyObject *pattern, PyObject *values, PyObject *fill);

@@ -23,13 +23,13 @@ from .status import check
 _KINDS = frozenset({"count", "pos", "crd", "vals", "code"})
 
 
-class InC:
-    """Has a kernel that bounds the entries of a result find the pattern by one call of `found.c`."""
+class Finder:
+    """Has a kernel that bounds the entries of a result find the pattern by one call of `finder.c`."""
 
     __slots__ = ("_crd", "_dtype", "_format", "_pos", "_run", "_values")
 
     def __init__(self, kernel: Kernel, places: Sequence[tuple[int, int]]) -> None:
-        """Take a kernel that `found.c` serves; each array of its result has the length of a slot and a number."""
+        """Take a kernel that `finder.c` serves; each array of its result has the length of a slot and a number."""
         from . import rooms  # with the first result that is written before it is counted
 
         slots, format, index = kernel.slots, kernel.format, dtypes.DTYPES[kernel.index]
@@ -39,14 +39,14 @@ class InC:
         handed, values = slots.handed, dtypes.DTYPES[kernel.dtype]
         sizes = {"room_crd": index.itemsize, "room_vals": values.itemsize}
         arrays = []
-        for slot, (source, more) in zip(slots.result, places, strict=True):
+        for slot, (source, addend) in zip(slots.result, places, strict=True):
             dtype = values if slot.kind == "vals" else index
             number = code(dtype) if slot.kind in ("pos", "crd", "vals") else -1
             large = functools.partial(new_array, format, slot, dtype)
             early = slot.before == "assemble"
-            arrays.append((slot.place, early, source, more, number, dtype.itemsize, large))
+            arrays.append((slot.place, early, source, addend, number, dtype.itemsize, large))
         functions: Any = [kernel.bound, kernel.assemble, kernel.compute]
-        self._run = native.Found(
+        self._run = native.Finder(
             tuple([ctypes.cast(function, ctypes.c_void_p).value for function in functions]),
             (handed.bound, handed.starts, handed.filled, handed.length),
             tuple([(place, sizes[kind]) for kind, place in handed.rooms]),
@@ -63,9 +63,9 @@ class InC:
     def __call__(
         self, block: array[int], shape: torch.Size, counted: Any
     ) -> tuple[Tensor, Pattern, list[Tensor | None]]:
-        """The values, the pattern, and the array of each slot of the result, for slots whose operands are filled in."""
+        """What `discover` returns, for a block in which the slots of the operands are filled."""
         raw = self._run(block.buffer_info()[0], counted)
-        values = raw[self._values]
+        values, raw[self._values] = raw[self._values], None  # others keep the rest, and values may be large
         pos, crd = ([None if n is None else raw[n] for n in numbers] for numbers in (self._pos, self._crd))
         size = values.numel()
         if packing.index_dtype(shape, size) != self._dtype:
@@ -73,7 +73,7 @@ class InC:
         return values, Pattern._of_kernel(self._format, shape, pos, crd, size, self._dtype), raw
 
 
-def _in_c(kernel: Kernel) -> InC | None:
+def _finder(kernel: Kernel) -> Finder | None:
     """What finds patterns in C; None where the kernel counts entries first, or has arrays of other kinds."""
     slots, format = kernel.slots, kernel.format
     if native is None or kernel.bound is None or kernel.assemble is None or format is None or slots.handed is None:
@@ -86,7 +86,7 @@ def _in_c(kernel: Kernel) -> InC | None:
         return None
     places = [(0, 0) if slot.kind == "count" else slot.length.of_slot() for slot in slots.result]
     known = [place for place in places if place is not None]
-    return InC(kernel, known) if len(known) == len(places) else None
+    return Finder(kernel, known) if len(known) == len(places) else None
 
 
 def discover(
@@ -108,13 +108,13 @@ def discover(
         counted: The tally of such calls.
 
     Returns:
-        The values, the pattern, and the array of each slot of the result.
+        The values, the pattern, and the array of positions or coordinates of each slot of the result, None for others.
     """
-    found = kernel.slots.found
-    if found is False:
-        found = kernel.slots.found = _in_c(kernel)
-    if found is not None:
-        return found(block, shape, counted)  # type: ignore[no-any-return]
+    finder = kernel.slots.finder
+    if finder is False:
+        finder = kernel.slots.finder = _finder(kernel)
+    if finder is not None:
+        return finder(block, shape, counted)  # type: ignore[no-any-return]
     source, dtype = patterns[0], dtypes.DTYPES[kernel.dtype]
     arrays = ResultArrays(kernel, block, patterns)
     first = kernel.slots.first_level

@@ -5,22 +5,22 @@
  */
 #include "direct.h"
 
-#define MOST_BLOCKS 256 /* whose offsets are handed on, on the stack */
+#define MOST_BLOCKS 256 /* and one, whose offsets are handed on, on the stack */
 #define MOST_ARRAYS 8   /* of a result, and of room */
 
 /* An array of the result: the slot that has its address, and its length, the content of a slot and a number; dtype -1 where there is no array. */
 typedef struct {
 	int place, source, dtype;
 	bool early; /* before entries are written */
-	int64_t more, item;
-	PyObject *large; /* a function of a length that makes one which takes `large_bytes` and more */
+	int64_t addend, item;
+	PyObject *maker; /* a function of a length that makes one which takes `large_bytes` and more */
 } Array;
 
 /* A kernel that finds a pattern, as an object of Python. */
 typedef struct {
 	PyObject_HEAD
 	kernel_function bound, assemble, compute;
-	int at_bound, at_starts, at_filled, offsets;
+	int at_bound, at_starts, at_filled, blocks;
 	Py_ssize_t rooms, arrays;
 	struct {
 		int place;
@@ -28,27 +28,7 @@ typedef struct {
 	} room[MOST_ARRAYS];
 	Array array[MOST_ARRAYS];
 	PyObject *take, *leave;
-} Found;
-
-
-PyObject *new_array(int64_t length, int32_t dtype, int64_t item, PyObject *maker, void **elements)
-{
-	const int64_t stride = 1;
-	bool large = length * item >= large_bytes;
-	void *object = large ? PyObject_CallFunction(maker, "L", (long long)length) : NULL;
-	Handle handle;
-	if (large ? object == NULL || tensor_from_object(object, &handle) : allocate(1, &length, &stride, dtype, device_cpu(), 0, &handle)) {
-		Py_XDECREF((PyObject *)object);
-		return NULL;
-	}
-	*elements = NULL;
-	int bad = get_data(handle, elements) || (!large && object_from_tensor(handle, NULL, &object));
-	delete_tensor(handle);
-	if (!bad)
-		return object;
-	Py_XDECREF((PyObject *)object);
-	return NULL;
-}
+} Finder;
 
 /* Runs one function of the kernel; -1 with an exception. */
 static int step(kernel_function function, int64_t *slots, Tally *tally)
@@ -68,15 +48,15 @@ static int step(kernel_function function, int64_t *slots, Tally *tally)
 }
 
 /* The arrays that are made before entries are written, or those after: as objects in a list, and their addresses in the slots; -1 with an exception. */
-static int make_arrays(const Found *self, bool early, int64_t *slots, PyObject *list)
+static int make_arrays(const Finder *self, bool early, int64_t *slots, PyObject *list)
 {
 	for (Py_ssize_t n = 0; n < self->arrays; n++) {
 		const Array *array = &self->array[n];
 		if (array->dtype < 0 || array->early != early)
 			continue;
 		void *data;
-		int64_t length = slots[array->source] + array->more;
-		PyObject *made = new_array(length, array->dtype, array->item, array->large, &data);
+		int64_t length = slots[array->source] + array->addend;
+		PyObject *made = new_array(length, array->dtype, array->item, array->maker, &data);
 		if (made == NULL) {
 			if (!PyErr_Occurred())
 				failed("no memory for a result");
@@ -90,12 +70,13 @@ static int make_arrays(const Found *self, bool early, int64_t *slots, PyObject *
 }
 
 /* Finds room for as many entries as there may be; its object, or NULL with an exception. */
-static PyObject *take_room(const Found *self, int64_t *slots)
+static PyObject *take_room(const Finder *self, int64_t *slots)
 {
-	int64_t each = 0, entries = (slots[self->at_bound] + 63) / 64 * 64;
+	int64_t each = 0, entries = (slots[self->at_bound] / 64 + 1) * 64;
 	for (Py_ssize_t n = 0; n < self->rooms; n++)
 		each += self->room[n].item;
-	PyObject *room = PyObject_CallFunction(self->take, "L", (long long)(entries * each));
+	long long bytes = slots[self->at_bound] > INT64_MAX / (each + 1) - 64 ? INT64_MAX : entries * each; /* the greatest is refused */
+	PyObject *room = PyObject_CallFunction(self->take, "L", bytes);
 	PyObject *first = room == NULL ? NULL : PySequence_GetItem(room, 1);
 	int64_t address = first == NULL ? 0 : PyLong_AsLongLong(first);
 	Py_XDECREF(first);
@@ -110,9 +91,9 @@ static PyObject *take_room(const Found *self, int64_t *slots)
 	return room;
 }
 
-static PyObject *found_call(PyObject *object, PyObject *args, PyObject *kwargs)
+static PyObject *finder_call(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-	const Found *self = (Found *)object;
+	const Finder *self = (Finder *)object;
 	unsigned long long address;
 	PyObject *tally;
 	int64_t offsets[2 * MOST_BLOCKS];
@@ -121,7 +102,7 @@ static PyObject *found_call(PyObject *object, PyObject *args, PyObject *kwargs)
 		return NULL;
 	int64_t *slots = (int64_t *)(uintptr_t)address;
 	slots[self->at_starts] = (int64_t)(intptr_t)offsets;
-	slots[self->at_filled] = (int64_t)(intptr_t)(offsets + self->offsets);
+	slots[self->at_filled] = (int64_t)(intptr_t)(offsets + self->blocks);
 	if (step(self->bound, slots, NULL) < 0)
 		return NULL;
 	PyObject *room = take_room(self, slots), *list = room == NULL ? NULL : PyList_New(self->arrays);
@@ -145,8 +126,8 @@ static PyObject *found_call(PyObject *object, PyObject *args, PyObject *kwargs)
 	return NULL;
 }
 
-/* Takes room for kinds of entries: pairs of a place and a size. */
-static int read_rooms(Found *self, PyObject *rooms)
+/* Reads the kinds of room: pairs of a place and a size. */
+static int read_rooms(Finder *self, PyObject *rooms)
 {
 	for (self->rooms = 0; self->rooms < PyTuple_Size(rooms); self->rooms++) {
 		long long item;
@@ -157,44 +138,44 @@ static int read_rooms(Found *self, PyObject *rooms)
 	return 0;
 }
 
-/* Takes the arrays of a result: tuples of place, whether early, source, addend, dtype, size and the maker of large ones. */
-static int read_arrays(Found *self, PyObject *arrays)
+/* Reads the arrays of a result: tuples of place, whether early, source, addend, dtype, size and the maker of large ones. */
+static int read_arrays(Finder *self, PyObject *arrays)
 {
 	while (self->arrays < PyTuple_Size(arrays)) {
 		Array *array = &self->array[self->arrays];
-		long long more, item;
+		long long addend, item;
 		int early;
-		if (!PyArg_ParseTuple(PyTuple_GetItem(arrays, self->arrays), "ipiLiLO", &array->place, &early, &array->source, &more, &array->dtype, &item,
-				      &array->large))
+		if (!PyArg_ParseTuple(PyTuple_GetItem(arrays, self->arrays), "ipiLiLO", &array->place, &early, &array->source, &addend, &array->dtype, &item,
+				      &array->maker))
 			return -1;
-		Py_INCREF(array->large);
+		Py_INCREF(array->maker);
 		array->early = early;
-		array->more = more;
+		array->addend = addend;
 		array->item = item;
 		self->arrays++;
 	}
 	return 0;
 }
 
-/* Found((addresses of bound, assemble and compute), (slots of the bound, starts and filled, length of these), rooms, arrays, take, leave) */
-static PyObject *found_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+/* Finder((addresses of bound, assemble and compute), (slots of the bound, starts and filled, length of the last two), rooms, arrays, take, leave) */
+static PyObject *finder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
 	unsigned long long bound, assemble, compute;
-	int at_bound, at_starts, at_filled, offsets;
+	int at_bound, at_starts, at_filled, blocks;
 	PyObject *rooms, *arrays, *take, *leave;
 	(void)kwargs;
-	if (!PyArg_ParseTuple(args, "(KKK)(iiii)O!O!OO", &bound, &assemble, &compute, &at_bound, &at_starts, &at_filled, &offsets, &PyTuple_Type,
+	if (!PyArg_ParseTuple(args, "(KKK)(iiii)O!O!OO", &bound, &assemble, &compute, &at_bound, &at_starts, &at_filled, &blocks, &PyTuple_Type,
 			      &rooms, &PyTuple_Type, &arrays, &take, &leave))
 		return NULL;
-	if (offsets > MOST_BLOCKS || PyTuple_Size(rooms) > MOST_ARRAYS || PyTuple_Size(arrays) > MOST_ARRAYS)
+	if (blocks > MOST_BLOCKS || PyTuple_Size(rooms) > MOST_ARRAYS || PyTuple_Size(arrays) > MOST_ARRAYS)
 		return PyErr_Format(PyExc_ValueError, "too many blocks, rooms or arrays");
-	Found *self = (Found *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0); /* filled with zeros */
+	Finder *self = (Finder *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0); /* filled with zeros */
 	if (self == NULL)
 		return NULL;
 	self->bound = (kernel_function)(uintptr_t)bound;
 	self->assemble = (kernel_function)(uintptr_t)assemble;
 	self->compute = (kernel_function)(uintptr_t)compute;
-	self->at_bound = at_bound, self->at_starts = at_starts, self->at_filled = at_filled, self->offsets = offsets;
+	self->at_bound = at_bound, self->at_starts = at_starts, self->at_filled = at_filled, self->blocks = blocks;
 	Py_INCREF(take);
 	Py_INCREF(leave);
 	self->take = take, self->leave = leave;
@@ -204,29 +185,29 @@ static PyObject *found_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	return NULL;
 }
 
-static void found_dealloc(PyObject *object)
+static void finder_dealloc(PyObject *object)
 {
-	Found *self = (Found *)object;
+	Finder *self = (Finder *)object;
 	PyTypeObject *type = Py_TYPE(object);
 	while (self->arrays > 0)
-		Py_DECREF(self->array[--self->arrays].large);
+		Py_DECREF(self->array[--self->arrays].maker);
 	Py_XDECREF(self->take);
 	Py_XDECREF(self->leave);
 	((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
 	Py_DECREF(type);
 }
 
-static PyType_Slot slots[] = {
-	{Py_tp_doc, "A kernel that finds a pattern: found(address of the slots, tally), which returns an array, or None, for each slot of the result."},
-	{Py_tp_new, found_new},
-	{Py_tp_call, found_call},
-	{Py_tp_dealloc, found_dealloc},
+static PyType_Slot finder_slots[] = {
+	{Py_tp_doc, "A kernel that finds a pattern: finder(address of the slots, tally), which returns an array, or None, for each slot of the result."},
+	{Py_tp_new, finder_new},
+	{Py_tp_call, finder_call},
+	{Py_tp_dealloc, finder_dealloc},
 	{0, NULL},
 };
-static PyType_Spec spec = {"libsparse._runtime._direct.Found", sizeof(Found), 0, Py_TPFLAGS_DEFAULT, slots};
+static PyType_Spec spec = {"libsparse._runtime._direct.Finder", sizeof(Finder), 0, Py_TPFLAGS_DEFAULT, finder_slots};
 
-int prepare_found(PyObject *module)
+int prepare_finder(PyObject *module)
 {
 	PyObject *type = PyType_FromSpec(&spec);
-	return type == NULL ? -1 : PyModule_AddObject(module, "Found", type);
+	return type == NULL ? -1 : PyModule_AddObject(module, "Finder", type);
 }
