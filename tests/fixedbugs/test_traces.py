@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from libsparse._tensor import traced_view
+from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensorMode
 from torch.utils.checkpoint import checkpoint
 
 import libsparse as ls
@@ -116,3 +117,11 @@ def test_tracers_leave_a_tensor_alone_that_has_no_parts_yet():
     torch._dynamo.reset()
     made = torch.compile(lambda pattern, values: traced_view.wrap(pattern, values, 0), backend="eager")
     torch.testing.assert_close(made(A.pattern, A.values()).to_dense(), torch.eye(3))
+
+
+def test_sums_in_a_fake_mode_write_to_no_memory_that_is_not_there() -> None:
+    A, B = ls.random((40, 40), 0.2), ls.random((40, 40), 0.2)
+    for operation in (lambda: A + B, lambda: A * B):  # a new pattern, whose size no fake tensor has
+        with FakeTensorMode(allow_non_fake_inputs=True), pytest.raises(DynamicOutputShapeException):
+            operation()
+    torch.testing.assert_close((A + B).to_dense(), A.to_dense() + B.to_dense())

@@ -129,8 +129,7 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     Raises:
         UnsupportedError: It has to, and something in the problem has no gradient.
     """
-    traced = is_traced(operands) or _dispatch_modes()
-    if traced and not any(o.data is not None and is_functorch_wrapped_tensor(o.data) for o in operands):
+    if is_seen(operands) and not any(o.data is not None and is_functorch_wrapped_tensor(o.data) for o in operands):
         # The operators that tracing sees have no derivatives of forward mode.
         return (_dual if _has_tangent(operands) else _traced)(problem, operands)
     if not needed(operands):
@@ -149,6 +148,11 @@ def is_traced(operands: Sequence[Operand]) -> bool:
         if (pattern is not None and pattern.traced) or (data is not None and is_fake(data)):
             return True
     return False
+
+
+def is_seen(operands: Sequence[Operand]) -> bool:
+    """Whether torch, or a dispatch mode of a user, sees what is done to these operands: as one of torch's operators."""
+    return is_traced(operands) or bool(_dispatch_modes())
 
 
 def _has_tangent(operands: Sequence[Operand]) -> bool:

@@ -64,7 +64,7 @@ def add_dense(a: Operand, b: Operand, sign: str) -> Operand:
 
 def _computed(node: type[_Sum], problem: Problem, operands: Sequence[Operand], dtype: torch.dtype) -> Operand:
     """A sum or difference; autograd follows it where it has to."""
-    if tape.is_traced(operands):
+    if tape.is_seen(operands):
         out, pattern = tape.compute(problem, contraction.unify(operands, dtype))
     elif tape.needed(operands):
         out, pattern = tape.follow(node, problem, contraction.unify(operands, dtype))
