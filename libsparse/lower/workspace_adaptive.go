@@ -23,7 +23,7 @@ type adaptive struct {
 const (
 	// adaptivePlaces is how many places there are for each term at most where the bits of all of them are read.
 	adaptivePlaces = 32
-	// adaptiveFewPlaces is how many there are at most where terms are few: sorting them costs more than marking words does.
+	// adaptiveFewPlaces is the same where terms are few, which would else be sorted.
 	adaptiveFewPlaces = 64
 	// adaptiveBytes is how many there are at most where they have bytes, of uses with adaptiveMany terms and more.
 	adaptiveBytes, adaptiveMany = 4, 512
