@@ -26,7 +26,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("format", ["csr", "coo", "ell"])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr", "ell"])
 @pytest.mark.parametrize("expr", CASES)
 def test_values_and_gradients(expr: str, format: str) -> None:
     A = ls.random((7, 6), 0.3, format=format, dtype=torch.float64)

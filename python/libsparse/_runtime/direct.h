@@ -68,7 +68,7 @@ extern bool (*grad_enabled)(void);
 extern PyObject *plain, *n_whole, *n_held, *n_pattern, *n_size, *n_requires_grad, *n_variant;
 extern PyTypeObject *direct_type;
 
-/* Raises the exception that the status of a kernel stands for. */
+/* A function of Python that raises the exception which the status of a kernel stands for. */
 extern PyObject *check_status;
 
 /* Raises a RuntimeError. */
