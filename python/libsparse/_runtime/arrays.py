@@ -74,9 +74,7 @@ class ResultArrays:
         """The pattern of a result with `size` values, once the kernel has written the arrays."""
         count = range(len(self.format.levels))
         pos, crd = [self.arrays.get(("pos", n)) for n in count], [self.arrays.get(("crd", n)) for n in count]
-        if packing.index_dtype(shape, size) != self.dtype:
-            return Pattern(self.format, shape, pos, crd)
-        return Pattern._of_kernel(self.format, shape, pos, crd, size, self.dtype)
+        return written_pattern(self.format, shape, pos, crd, size, self.dtype)
 
 
 def new_array(format: Format, slot: ResultSlot, dtype: torch.dtype, length: int) -> Tensor:
@@ -90,6 +88,20 @@ def new_array(format: Format, slot: ResultSlot, dtype: torch.dtype, length: int)
         advice = f"ask for format {str(format.compressed)!r} or 'coo'"
         memory.check(length, dtype.itemsize, f"{subject} of a result of format {format}", advice)
     return blocks.empty((length,), (1,), dtype)
+
+
+def written_pattern(
+    format: Format,
+    shape: torch.Size,
+    pos: Sequence[Tensor | None],
+    crd: Sequence[Tensor | None],
+    size: int,
+    dtype: torch.dtype,
+) -> Pattern:
+    """The pattern of a result with `size` values, whose arrays a kernel has written in one dtype."""
+    if packing.index_dtype(shape, size) != dtype:
+        return Pattern(format, shape, pos, crd)
+    return Pattern._of_kernel(format, shape, pos, crd, size, dtype)
 
 
 def strides(format: Format | None, shape: Sequence[int]) -> list[int]:

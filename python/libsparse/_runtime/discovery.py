@@ -13,10 +13,9 @@ from torch import Tensor
 
 from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
-from libsparse._storage import packing
 from libsparse._storage.pattern import Pattern
 
-from .arrays import ResultArrays, new_array
+from .arrays import ResultArrays, new_array, written_pattern
 from .direct import code, is_native, native
 from .status import check
 
@@ -67,10 +66,7 @@ class Finder:
         raw = self._run(block.buffer_info()[0], counted)
         values, raw[self._values] = raw[self._values], None  # others keep the rest, and values may be large
         pos, crd = ([None if n is None else raw[n] for n in numbers] for numbers in (self._pos, self._crd))
-        size = values.numel()
-        if packing.index_dtype(shape, size) != self._dtype:
-            return values, Pattern(self._format, shape, pos, crd), raw
-        return values, Pattern._of_kernel(self._format, shape, pos, crd, size, self._dtype), raw
+        return values, written_pattern(self._format, shape, pos, crd, values.numel(), self._dtype), raw
 
 
 def _finder(kernel: Kernel) -> Finder | None:
