@@ -7,11 +7,17 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"libsparse/libsparse/diag"
 )
+
+// Starting is held while a compiler starts. A child that the host forks at that time would have the pipes open that tell
+// how the start went and what the compiler prints, and the wait for their end would last as long as that child lives;
+// the C interface puts a lock here that forks wait for.
+var Starting sync.Locker = new(sync.Mutex)
 
 // Invoke runs a C compiler with an environment of its own, and returns what it printed: temporary files go to tmp, its
 // own tools are found in the list search. Its process group is killed when the time is up or ctx ends. A compiler says what
@@ -55,7 +61,10 @@ func attempt(ctx context.Context, tmp, search, program string, args []string) (s
 	cmd.WaitDelay = time.Second
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	err := cmd.Run()
+	err := start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
 	exit := (*exec.ExitError)(nil)
 	switch {
 	case err == nil:
@@ -69,4 +78,10 @@ func attempt(ctx context.Context, tmp, search, program string, args []string) (s
 	default:
 		return "", diag.Errorf(diag.Toolchain, "the C compiler %s failed: %v", program, err).WithDetail(output.String())
 	}
+}
+
+func start(cmd *exec.Cmd) error {
+	Starting.Lock()
+	defer Starting.Unlock()
+	return cmd.Start()
 }

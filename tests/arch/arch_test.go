@@ -74,7 +74,7 @@ var allowed = map[string][]string{
 	"libsparse/tune/kernels": {
 		"diag", "format", "index", "bind", "cin", "schedule", "autoschedule", "backend", "pattern", "tune/space", "tune/bayes", "tune/learned", "/libsparse",
 	},
-	"capi":          {"/libsparse", "diag", "format", "tensorfile", "/cache", "/codegen/native", "/command", "pattern", "tune/kernels"},
+	"capi":          {"/libsparse", "diag", "format", "tensorfile", "/cache", "/codegen", "/codegen/native", "/command", "pattern", "tune/kernels"},
 	"cmd/libsparse": {"/command"},
 	// the command line, a program of the library and one without it
 	"command": {

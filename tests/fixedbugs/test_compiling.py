@@ -45,6 +45,26 @@ print(os.waitpid(child, 0)[1])
 thread.join()
 """
 
+FORKED_OFTEN = """
+import os, threading, torch, libsparse as ls
+A, x = ls.eye(50), torch.rand(50, 3)
+thread = threading.Thread(target=lambda: A @ x)
+thread.start()
+ends, begins = os.pipe()
+children = []
+while thread.is_alive() and len(children) < 50:
+    children.append(os.fork())
+    if children[-1] == 0:
+        os.close(begins)
+        os.read(ends, 1)  # until the parent closes it
+        os._exit(0)
+thread.join(60)
+print(thread.is_alive())
+os.close(begins)
+for child in children:
+    os.waitpid(child, 0)
+"""
+
 
 def test_an_answer_under_another_name_is_compiled_anew(tmp_path: Path) -> None:
     with ls.options(cache_dir=tmp_path):
@@ -79,6 +99,13 @@ def test_ctrl_c_ends_the_wait_at_once(tmp_path: Path) -> None:
 
 def test_a_child_that_is_forked_while_a_thread_compiles(tmp_path: Path) -> None:
     assert printed_with_a_slow_compiler(FORKED, tmp_path) == ["0"]
+
+
+def test_a_thread_compiles_while_children_are_forked_that_live_longer(tmp_path: Path) -> None:
+    environment = {"LIBSPARSE_CACHE_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-W", "ignore", "-c", FORKED_OFTEN]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "False\n"
 
 
 def test_the_compiler_runs_by_itself_where_no_thread_can_be_started(
