@@ -172,6 +172,22 @@ def test_copied_rows() -> None:
     assert ls.tensor(torch.zeros(0, 3))[torch.empty(0, dtype=torch.int64)].shape == (0, 3)
 
 
+@pytest.mark.parametrize("format", ["csr", "csc"])
+@pytest.mark.parametrize("shape", [(30, 40), (1, 50), (50, 1), (40, 3), (300, 200)])
+def test_lists_of_coordinates_below_the_outer_level(format: str, shape: tuple[int, int]) -> None:
+    D = drawn(shape)
+    A, mode = ls.tensor(D).to_format(format), 1 if format == "csr" else 0
+    extent = shape[mode]
+    lists = [torch.randperm(extent)[: extent // 2 + 1], torch.randint(0, extent, (2 * extent,)), torch.arange(extent)]
+    for index in (*lists, torch.randint(-extent, extent, (7,)), torch.empty(0, dtype=torch.int64)):
+        key = (slice(None), index) if mode else index
+        found = A[key]
+        assert torch.equal(found.to_dense(), D[key])
+        assert found.format == A.format
+        part = (slice(1, None), index) if mode else (index, slice(1, None))
+        assert torch.equal(A[part].to_dense(), D[part])
+
+
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)"])
 def test_gradients(format: str) -> None:
     A = ls.tensor(drawn((4, 6)), format=format)

@@ -45,7 +45,7 @@ def _converted(pattern: Pattern, format: Format) -> Conversion:
     if blocks:
         return _in_blocks(pattern, format, blocks)
     first = 1 if format.pads or format.is_dense or format.padded else 0
-    numbers, converted = _copied(pattern, _numbers(pattern.size, first), format)
+    numbers, converted = copied(pattern, _numbers(pattern.size, first), format)
     return _between(pattern, converted, numbers, first)
 
 
@@ -97,11 +97,11 @@ def _packed(pattern: Pattern, format: Format) -> Conversion:
         if kind != reached[level]:
             reached[level] = kind
             step = Format(f"{''.join(reached)}:{','.join(map(str, format.order))}")
-            numbers, converted = _copied(converted, numbers, step)
+            numbers, converted = copied(converted, numbers, step)
     return _between(pattern, converted, numbers)
 
 
-def _copied(pattern: Pattern, values: torch.Tensor, format: Format) -> tuple[torch.Tensor, Pattern]:
+def copied(pattern: Pattern, values: torch.Tensor, format: Format) -> tuple[torch.Tensor, Pattern]:
     """A tensor in another format, by the kernel that copies it."""
     numbers, copy = dispatch.compute(_copying(format), [Operand(pattern, values)])
     if copy is None:  # every level is dense

@@ -43,6 +43,10 @@ class Conversion(NamedTuple):
         assert self.source is not None
         return self.source.data_ptr()
 
+    def after(self, source: Tensor) -> Conversion:
+        """This, of values that are first taken from these places."""
+        return self._replace(source=source if self.source is None else taken(source, self.source))
+
     def values(self, values: Tensor, fill: float = 0) -> Tensor:
         """Carries values over; differentiable. Padding is `fill`."""
         if self.source is not None:

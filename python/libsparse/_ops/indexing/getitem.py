@@ -21,6 +21,7 @@ from libsparse._storage import ordinary, packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
+from .columns import select_columns
 from .copied_rows import copies, copy_rows
 from .entries import Entries, carry, carry_kept, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
 from .keys import INDEX, NEW, Key, Slice, checked, in_range, parse, true_elements
@@ -221,6 +222,10 @@ def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
         key = _below_rows(key, mode, rows.numel())
         if _is_whole(key, pattern.shape, owner_mode):
             return selected
+    if _listed_alone(key, pattern) == format.order[-1]:
+        found = select_columns(pattern, key.indices[format.order[-1]])
+        if found is not None:
+            return found if rows_of is None else found.after(rows_of)
     entries = entries_of(pattern)
     if rows_of is not None:
         places = rows_of if entries.places is None else rows_of.index_select(0, entries.places)
@@ -237,11 +242,17 @@ def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
 def _rows_alone(key: Key, pattern: Pattern) -> Tensor | None:
     """The rows that a key selects by a list, if it does nothing else."""
     mode = pattern.format.order[0]
-    if list(key.indices) != [mode]:
+    return key.indices[mode] if _listed_alone(key, pattern) == mode else None
+
+
+def _listed_alone(key: Key, pattern: Pattern) -> int | None:
+    """The mode of which a key selects coordinates by a list, if it does nothing else."""
+    if len(key.indices) != 1:
         return None
-    rows, shape = key.indices[mode], list(pattern.shape)
-    shape[mode] = rows.numel()
-    return rows if _is_whole(_below_rows(key, mode, rows.numel()), shape, mode) else None
+    ((mode, listed),) = key.indices.items()
+    shape = list(pattern.shape)
+    shape[mode] = listed.numel()
+    return mode if _is_whole(_below_rows(key, mode, listed.numel()), shape, mode) else None
 
 
 def _rows(key: Key, mode: int, extent: int) -> Tensor | None:
