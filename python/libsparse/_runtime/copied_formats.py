@@ -28,14 +28,28 @@ def of(call: Call, problem: Problem, operands: Sequence[Operand], number: int) -
     pattern = operands[number].sparsity
     if not _has_room(operands[number], _SORTED):
         return []
-    read = call.kernel.convert.get(number)
-    base = pattern if read is None else pattern.converted(read).pattern
-    if _sums_rows(problem, number, base):
+    read, base = call.kernel.convert.get(number), pattern
+    if (format := call.reads.get(number)) is not None:
+        base = pattern.converted(format).pattern
+    if base.size >= _LEAST and _sums_rows(problem, number, base.format):
         found = [_in_lanes(base), read, _narrow(base)]
     else:
         wide = call.is_dense and _reads_long_rows(problem, operands, number, base)
         found = [_in_blocks(base) if wide and _has_room(operands[number], _FILLED) else None, read]
     return [format for format in found if format is not None]
+
+
+def turned(call: Call, problem: Problem, operands: Sequence[Operand], number: int) -> Format | None:
+    """The format of the transpose of a matrix whose entries are added to elements all over the result, as by `A.T @ x`.
+
+    Each element is the sum over a row of that, which one thread adds up without writing to memory in between.
+    """
+    pattern = operands[number].sparsity
+    if pattern.format.levels != ("d", "s") or pattern.size < _LEAST or call.reads:
+        return None
+    outer, inner = pattern.format.order
+    other = Format(f"ds:{inner},{outer}")
+    return other if _sums_rows(problem, number, other) and _has_room(operands[number], 1) else None
 
 
 def _has_room(operand: Operand, places: float) -> bool:
@@ -55,11 +69,11 @@ def is_small(pattern: Pattern, converted: Pattern, size: int) -> bool:
     return converted.size <= _FILLED * pattern.size and _fits(pattern, converted.size * size)
 
 
-def _sums_rows(problem: Problem, number: int, pattern: Pattern) -> bool:
-    """Whether each element of the result is the sum over a row of a matrix times vectors."""
-    if pattern.format.levels != ("d", "s") or problem.windows or pattern.size < _LEAST:
+def _sums_rows(problem: Problem, number: int, format: Format) -> bool:
+    """Whether each element of the result is the sum over a row of a matrix in a format times vectors."""
+    if format.levels != ("d", "s") or problem.windows:
         return False
-    outer, inner = (problem.inputs[number][mode] for mode in pattern.format.order)
+    outer, inner = (problem.inputs[number][mode] for mode in format.order)
     others = [indices for n, indices in enumerate(problem.inputs) if n != number]
     vectors = all(indices in ((), (outer,), (inner,)) for indices in others)
     return vectors and (inner,) in others and problem.output == (outer,)

@@ -6,6 +6,9 @@ take a copy of the values, which pays where calls repeat and nobody writes to th
 compute with the matrix as it is. Once they have taken about as long as a copy takes to make, it is made, runs of calls
 take turns with and without it, and the faster way stays: to buy once the rents have come to the price costs at most
 twice as much as knowing beforehand. Results have the same bits.
+
+Where entries are added to elements all over the result, as by `A.T @ x`, calls go on by the transpose, whose rows are
+summed one by one. That changes the order of sums, so the clock has no say: each run of a program does so in the same call.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from torch import Tensor
 from libsparse._compiler import kernel, native, request, target
 from libsparse._lang.errors import LibsparseError
 from libsparse._storage.carried import carried
+from libsparse._storage.conversion import keepers
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -72,6 +76,7 @@ class Trial:
         "_calls",
         "_copy",
         "_left",
+        "_made",
         "_number",
         "_prepared",
         "_seen",
@@ -91,6 +96,7 @@ class Trial:
         self._uses, self._taken = 0, math.inf
         self._left: list[Format] | None = None
         self._copy: Call | None = None
+        self._made: list[tuple[Pattern, tuple[str, Format]]] = []
         self._turns, self._times = 0, _no_times()
 
     @property
@@ -149,6 +155,10 @@ class Trial:
         result = self._timed(operands)
         number, problem = self._number, prepared.problem
         if self._left is None:
+            turned = copied_formats.turned(self._call, problem, operands, number)
+            if turned is not None:
+                self._go_on_turned(prepared, operands, turned)
+                return result
             self._left = copied_formats.of(self._call, problem, operands, number)
             if self._calls < tally.REPEATED and self._left[:1] != [self._call.reads.get(number)]:
                 prepared.replace(self._call)  # other formats than that of the call take longer to make
@@ -169,17 +179,34 @@ class Trial:
             prepared.expect(2 * self._calls)
         return result
 
+    def _go_on_turned(self, prepared: Prepared, operands: Sequence[Operand], format: Format) -> None:
+        """Goes on by the transpose, and looks for formats of it.
+
+        Its sums have another order, so that the clock has no say: the same program has the same results in each run.
+        """
+        self._made = _unmade(operands[self._number].sparsity, format)
+        try:
+            copy = _with_copy(self._call, prepared.problem, operands, self._number, format, self._build)
+        except (LibsparseError, RuntimeError, OSError, MemoryError):
+            copy = None
+        if copy is None:
+            self._give_back(operands, format)
+            prepared.replace(self._call)
+            return
+        if self._call.direct is not None:
+            copy.make_direct(operands)
+        prepared.replace(Trial(prepared, copy, self._build, self._calls))
+
     def _agreeing(self, problem: Problem, operands: Sequence[Operand], format: Format, wanted: Tensor) -> Call | None:
         """What computes with a copy, where it gives the same bits."""
-        pattern = operands[self._number].sparsity
-        known = ("format", format) in pattern._kept.entries
+        self._made = _unmade(operands[self._number].sparsity, format)
         try:
             copy = _with_copy(self._call, problem, operands, self._number, format, self._build)
             if copy is not None and _same_bits(wanted, copy(operands)[0]):
                 return copy
         except (LibsparseError, RuntimeError, OSError, MemoryError):  # no compiler, memory or room on the disk
             pass
-        _give_back(pattern, format, known)
+        self._give_back(operands, format)
         return None
 
     def _turn(self, prepared: Prepared, operands: Sequence[Operand], copy: Call) -> Result:
@@ -202,12 +229,22 @@ class Trial:
         """Goes on by copy, or without."""
         if gain < _GAIN:
             self._copy, self._turns, self._times = None, 0, _no_times()  # the next call tries another format
-            ((number, format),) = copy.reads.items()
-            _give_back(operands[number].sparsity, format, format == self._call.kernel.convert.get(number))
+            self._give_back(operands, copy.reads[self._number])
             return
         if self._call.direct is not None:
             copy.make_direct(operands)
         prepared.replace(copy)
+
+    def _give_back(self, operands: Sequence[Operand], format: Format) -> None:
+        """Keeps a copy no longer, nor the pattern in its format where that was made for it."""
+        operands[self._number].sparsity._kept.entries.pop(("values", format), None)
+        for pattern, name in self._made:
+            pattern._kept.entries.pop(name, None)
+
+
+def _unmade(pattern: Pattern, format: Format) -> list[tuple[Pattern, tuple[str, Format]]]:
+    """Where a conversion will be kept once it is made, and its name there."""
+    return [(keeper, name) for keeper, name in keepers(pattern, format) if keeper._kept.get(name) is None]
 
 
 def _no_times() -> tuple[list[float], list[float]]:
@@ -277,11 +314,5 @@ def _with_copy(
         return None
     copy = found.reading(number, format)
     if conversion.source is not None or conversion.target is not None:
-        copy.in_place_of(call, {number: carried(pattern, format)}).carry(operands)
+        copy.in_place_of(call.plain or call, {number: carried(pattern, format)}).carry(operands)
     return copy
-
-
-def _give_back(pattern: Pattern, format: Format, known: bool) -> None:
-    """Keeps a copy no longer, nor the pattern in its format where that was made for it."""
-    for kind in ("values",) if known else ("values", "format"):
-        pattern._kept.entries.pop((kind, format), None)

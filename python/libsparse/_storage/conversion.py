@@ -71,12 +71,22 @@ def set_converter(convert: Callable[[Pattern, Format], Conversion]) -> None:
 
 def convert(pattern: Pattern, format: Format) -> Conversion:
     """The pattern in another format; a transpose of another pattern shares arrays with the conversion of that one."""
-    for dims, related in tuple(pattern.transposes.items()):  # other threads may add some
-        origin = related() if isinstance(related, weakref.ref) else None
-        if origin is not None:
-            converted, source, target = origin.converted(format.permute(dims))
-            return Conversion(converted.transposed(inverse(dims)), source, target)
+    for dims, origin in _origins(pattern):
+        converted, source, target = origin.converted(format.permute(dims))
+        return Conversion(converted.transposed(inverse(dims)), source, target)
     return _convert(pattern, format)
+
+
+def _origins(pattern: Pattern) -> list[tuple[tuple[int, ...], Pattern]]:
+    """The patterns of which this one is a transpose, with the orders of modes."""
+    weak = [(dims, p()) for dims, p in tuple(pattern.transposes.items()) if isinstance(p, weakref.ref)]
+    return [(dims, origin) for dims, origin in weak if origin is not None]
+
+
+def keepers(pattern: Pattern, format: Format) -> list[tuple[Pattern, tuple[str, Format]]]:
+    """The patterns that keep a conversion once it is made, and the name that it has there."""
+    origins = [(origin, ("format", format.permute(dims))) for dims, origin in _origins(pattern)]
+    return [(pattern, ("format", format)), *origins]
 
 
 def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
