@@ -121,7 +121,7 @@ func (d *Decision) Densities() string {
 }
 
 // Convert is a with its operands as they are stored after conversions. What shares a pattern with a converted one has arrays of
-// its own then, unless it is converted to the same format.
+// its own then, unless it is converted from the same format to the same one: a transpose has other arrays in one format.
 func Convert(a bind.Assignment, conversions []Conversion) bind.Assignment {
 	if len(conversions) == 0 {
 		return a
@@ -138,7 +138,7 @@ func Convert(a bind.Assignment, conversions []Conversion) bind.Assignment {
 		if !converted && (s.SamePattern == nil || !ownerConverted) {
 			continue
 		}
-		if converted != ownerConverted || !f.Equal(g) {
+		if converted != ownerConverted || !f.Equal(g) || !s.Format.SameModes(a.Of(a.Owner(t)).Format) {
 			s.SamePattern = nil
 		}
 		if converted {

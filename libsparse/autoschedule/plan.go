@@ -265,7 +265,7 @@ func (m *model) converted() *bind.Table {
 		}
 		s := *o.storage
 		alike := o.converted && m.any(func(p *operand) bool {
-			return p.converted && p.access.Tensor == a.Owner(t) && p.format(m.vars).Equal(o.format(m.vars))
+			return p.converted && p.access.Tensor == a.Owner(t) && p.format(m.vars).Equal(o.format(m.vars)) && p.storage.Format.SameModes(o.storage.Format)
 		})
 		if !alike {
 			s.SamePattern = nil

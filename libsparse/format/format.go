@@ -179,6 +179,12 @@ func (f Format) SameEntries(g Format) bool {
 	return n == g.Sparse() && slices.Equal(f.Levels[:n], g.Levels[:n])
 }
 
+// SameModes reports whether the sparse levels of the two formats, which have the same arrays, store the same modes.
+func (f Format) SameModes(g Format) bool {
+	n := f.Sparse()
+	return slices.Equal(f.ModeOrder[:n], g.ModeOrder[:n])
+}
+
 // Natural reports whether the modes are stored in their own order.
 func (f Format) Natural() bool { return slices.IsSorted(f.ModeOrder) }
 
