@@ -10,7 +10,7 @@
 #define MOST_NESTED 3
 #define MOST_NAMES 64 /* that are kept; a power of two */
 
-enum word { AGAIN, SPARSE, DENSE, CONSTANT, FLOAT, SLICE, TUPLE, LIST, NAMES }; /* what the words behind it describe */
+enum word { AGAIN, SAME, SPARSE, DENSE, CONSTANT, FLOAT, SLICE, TUPLE, LIST, NAMES }; /* what the words behind it describe */
 
 /* Objects that `install_descriptions` is given, and interned names of attributes. */
 static PyObject *sparse_classes, *constant_classes, *versions, *get_default_dtype;
@@ -44,9 +44,15 @@ static int add_elements(Arguments *call, PyObject *tensor, int64_t size)
 	return followed < 0 ? -1 : yes == 1 ? add(call, followed) : yes;
 }
 
-/* Adds a tensor to the lists. */
+/* Adds a tensor to the lists, and where its elements are those of another one: the plan of a call like this reads them once. */
 static int add_tensor(Arguments *call, PyObject *tensor, PyObject *values, PyObject *pattern)
 {
+	for (Py_ssize_t n = 0; n < call->tensor_count; n++)
+		if (values != Py_None && PyList_GetItem(call->values, n) == values) {
+			if (!add(call, SAME) || !add(call, n))
+				return 0;
+			break;
+		}
 	if (call->tensor_count == MOST_OBJECTS)
 		return 0;
 	call->tensors[call->tensor_count++] = tensor;

@@ -125,11 +125,12 @@ def _described(args: Sequence[Any], parts: list[Any], tensors: list[Any]) -> boo
             if value._fill != 0 or (held is not None and not (_plain(held) and held.numel() == pattern.size)):
                 return False
             parts += (id(pattern), None if held is None else (held.dtype, held.is_contiguous(), _followed(held)))
+            parts += _same(held, tensors)
             tensors.append(value)
         elif kind in PLAIN:
             if value.layout is not torch.strided or not _plain(value):
                 return False
-            parts += (value.dtype, value.shape, value.stride(), _followed(value))
+            parts += (value.dtype, value.shape, value.stride(), _followed(value), *_same(value, tensors))
             tensors.append(value)
         elif kind in _CONSTANTS:
             parts += (kind, value)
@@ -148,6 +149,13 @@ def _described(args: Sequence[Any], parts: list[Any], tensors: list[Any]) -> boo
         else:
             return False
     return True
+
+
+def _same(values: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """Where elements are those of an earlier tensor, its number: the plan of a call like this reads them once."""
+    held = [t._held if type(t) in sparse_classes else t for t in tensors]
+    found = None if values is None else next((n for n, other in enumerate(held) if other is values), None)
+    return () if found is None else ("same", found)
 
 
 def _plain(value: Any) -> bool:
