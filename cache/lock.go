@@ -17,6 +17,13 @@ const (
 	lastNap  = 20 * time.Millisecond
 )
 
+// OpenLock opens the file of a lock, and CloseLock closes it. A child that the host forks has it open, too, and would hold the lock for
+// all of its life if the host died before: the C interface puts functions here that have it closed in children.
+var (
+	OpenLock  = func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) }
+	CloseLock = (*os.File).Close
+)
+
 // lock takes the lock of key and returns how to release it. It is an flock, so it ends with the process, whatever
 // becomes of that; every call has a file of its own, so goroutines exclude one another too.
 func (s *Store) lock(ctx context.Context, key string) (unlock func(), err error) {
@@ -36,7 +43,7 @@ func (s *Store) lock(ctx context.Context, key string) (unlock func(), err error)
 // tryLock is lock without waiting. ok is false if someone else holds the lock.
 func (s *Store) tryLock(key string) (unlock func(), ok bool, err error) {
 	path := filepath.Join(s.root, "locks", key+".lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := OpenLock(path)
 	if err != nil {
 		return nil, false, s.problem("can't be written", err)
 	}
@@ -51,15 +58,15 @@ func (s *Store) tryLock(key string) (unlock func(), ok bool, err error) {
 		release(f)
 		return nil, false, nil
 	default:
-		_ = f.Close()
+		_ = CloseLock(f)
 		return nil, false, s.problem("can't be locked", err)
 	}
 }
 
-// release gives up the lock that f holds. To close f isn't enough: a process that was forked meanwhile has the file open, too.
+// release gives up the lock that f holds. To close f isn't enough where another process has the file open, too.
 func release(f *os.File) {
 	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN)
-	_ = f.Close()
+	_ = CloseLock(f)
 }
 
 // stillThere reports whether f is the file at path: another process may have removed and remade it in between, and

@@ -4,8 +4,10 @@ package main
 import "C"
 
 import (
+	"os"
 	"runtime"
 
+	"libsparse/cache"
 	"libsparse/codegen"
 )
 
@@ -22,4 +24,22 @@ func (forks) Unlock() {
 	runtime.UnlockOSThread()
 }
 
-func init() { codegen.Starting = forks{} }
+func init() {
+	codegen.Starting = forks{}
+	open, shut := cache.OpenLock, cache.CloseLock
+	cache.OpenLock = func(path string) (*os.File, error) {
+		forks{}.Lock()
+		defer forks{}.Unlock()
+		f, err := open(path)
+		if err == nil {
+			C.libsparse_add_lock(C.int(f.Fd()))
+		}
+		return f, err
+	}
+	cache.CloseLock = func(f *os.File) error {
+		forks{}.Lock()
+		defer forks{}.Unlock()
+		C.libsparse_remove_lock(C.int(f.Fd()))
+		return shut(f)
+	}
+}

@@ -150,3 +150,13 @@ def test_limits_of_cgroups(own: str, files: dict[str, str], tmp_path: Path):
     (tmp_path / "own").write_text(own, encoding="ascii")
     assert min(memory.cgroups(tmp_path / "own", tmp_path)) == 1234
     assert list(memory.cgroups(tmp_path / "nothing", tmp_path)) == []
+
+
+def test_reductions_of_more_elements_than_integers_count():
+    A = ls.from_coo([[0], [5]], torch.full((1,), 2.0), (HUGE, HUGE), format="coo")
+    assert [A.amax(), A.amin(), A.prod(), A.sum()] == [2, 0, 0, 2]
+    assert not A.all()
+    torch.testing.assert_close(A.var(), torch.tensor(4 / 2.0**80))
+    torch.testing.assert_close(torch.logsumexp(A, (0, 1)), torch.tensor(80 * torch.tensor(2.0).log()))
+    with pytest.raises(ls.ShapeError, match="less than"):
+        torch.kron(A, A)

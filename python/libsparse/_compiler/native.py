@@ -9,6 +9,7 @@ import _thread
 import ctypes
 import functools
 import json
+import mmap
 import os
 import queue
 import resource
@@ -31,8 +32,12 @@ LIBRARY = _FOLDER / "_libsparse.so"
 EXECUTABLE = _FOLDER / "_libsparse_go"
 _SUBPROCESS_SECONDS = 150
 _GO_THREADS = 8
+_GO_DESCRIPTORS = 16
+_GO_ADDRESSES = 1 << 30  # bytes, of which most are never used
+_MAP_NORESERVE = 0x4000  # Linux's number, which Python has no name for before 3.13
 
-_lock = threading.Lock()
+_lock: Any = threading.Lock()
+os.register_at_fork(after_in_child=_lock._at_fork_reinit)
 _library: ctypes.CDLL | None = None
 _entered_by = 0  # the process that loads or has loaded Go; set before loading starts
 
@@ -183,14 +188,39 @@ def write_tensor(path: str, shape: tuple[int, ...], code: str, coordinates: Tens
 
 
 def must_not_enter() -> bool:
-    """Whether the compiler has to run in a process of its own: in a forked child, or where no thread can be started."""
-    if _entered_by == 0 and not _has_threads():
+    """Whether the compiler has to run in a process of its own: in a forked child, or where Go couldn't begin.
+
+    Go aborts the process where it can't have the threads, descriptors or addresses that it needs to begin with.
+    """
+    if _entered_by == 0 and not (_has_descriptors() and _has_addresses() and _has_threads()):
         return True
     return _entered_by not in (0, os.getpid())
 
 
+def _has_descriptors() -> bool:
+    found: list[int] = []
+    try:
+        while len(found) < _GO_DESCRIPTORS:
+            found.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    finally:
+        for descriptor in found:
+            os.close(descriptor)
+    return True
+
+
+def _has_addresses() -> bool:
+    if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+        return True
+    try:
+        mmap.mmap(-1, _GO_ADDRESSES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE, 0).close()
+    except OSError:
+        return False
+    return True
+
+
 def _has_threads() -> bool:
-    """Whether as many threads can be started as Go needs to begin with; it aborts the process where it can't."""
     release, ended = threading.Lock(), threading.Semaphore(0)
 
     def wait() -> None:
@@ -287,7 +317,7 @@ def _run(arguments: list[str], data: bytes, limit: float | None = _SUBPROCESS_SE
             "the compiler can't start a thread: raise the limit of processes and threads (ulimit -u, or the pids limit "
             "of the container)"
         )
-    if done.returncode != 0:
+    if done.returncode != 0 or (done.stderr and not done.stdout):  # 0 also where the program ignores how children end
         raise _to_exception(done.stderr.decode("utf-8", "replace"))
     return done.stdout
 

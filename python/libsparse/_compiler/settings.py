@@ -118,7 +118,7 @@ class options:
         if derived_bytes not in (_KEEP, None) and (type(derived_bytes) is not int or derived_bytes < 0):
             error = FormatError if type(derived_bytes) is int else DtypeError
             raise error(f"options(derived_bytes={derived_bytes!r}): expected a number of bytes, or None for no bound")
-        self._before = threads.chosen(), _cache_dir, derived.limit, tuning
+        self._before, self._process = (threads.chosen(), _cache_dir, derived.limit, tuning), os.getpid()
         if derived_bytes is not _KEEP:
             derived.limit = derived_bytes
         if num_threads is not _KEEP:
@@ -138,6 +138,8 @@ class options:
         global _cache_dir
         number, _cache_dir, derived.limit, before = self._before
         threads.choose(number)
+        if os.getpid() != self._process:  # a forked process doesn't tune in the background as its parent does
+            before = before._replace(tune=tuning.tune)
         _tune(before)
 
 

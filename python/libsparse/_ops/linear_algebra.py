@@ -53,6 +53,9 @@ def kron(a: Any, b: Any) -> Operand:
     """The Kronecker product of two tensors: sparse where both are, dense where one is.
 
     One of fewer dimensions has further ones of extent 1 in front.
+
+    Raises:
+        ShapeError: An extent of the result is 2^63 or more.
     """
     first, second = to_operand(a, 0), to_operand(b, 1)
     for operand in (first, second):
@@ -63,6 +66,8 @@ def kron(a: Any, b: Any) -> Operand:
     ndim = max(first.ndim, second.ndim)
     first, second = (reshape(o, [1] * (ndim - o.ndim) + list(o.shape)) for o in (first, second))
     shape = [n * m for n, m in zip(first.shape, second.shape, strict=True)]
+    if max(shape, default=0) >= 1 << 63:
+        raise ShapeError(f"kron of shapes {tuple(first.shape)} and {tuple(second.shape)}: extents are less than 2^63")
     left, right = first.sparsity, second.sparsity
     outer, inner = left.coordinates(), right.coordinates()
     coords = [(outer[mode][:, None] * second.shape[mode] + inner[mode]).reshape(-1) for mode in range(first.ndim)]

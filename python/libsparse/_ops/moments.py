@@ -30,7 +30,7 @@ def var(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
     center = reductions.mean(input, dim).reshape([groups.source.shape[d] for d in groups.kept])
     squares = groups.reduce(_square(groups.entries - groups.at_entries(center)))
     squares = squares + groups.absent() * _square(groups.source.fill - center)
-    divisor = max(groups.extent - correction, 0)
+    divisor = float(max(groups.extent - correction, 0))  # int64 may not count the elements
     return groups.shaped(squares / divisor if divisor else squares / 0.0, keepdim)
 
 

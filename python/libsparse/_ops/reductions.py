@@ -66,8 +66,10 @@ class Groups:
         return self.reduce(torch.ones(self.source.sparsity.nnz, dtype=torch.int64, device=self.source.values.device))
 
     def absent(self) -> Tensor:
-        """How many elements of each group are not stored."""
-        return self.extent - self.count()
+        """How many elements of each group are not stored; floats where there are more than int64 counts."""
+        if self.extent < 1 << 63:
+            return self.extent - self.count()
+        return float(self.extent) - self.count().to(torch.promote_types(self.source.dtype.to_real(), torch.float32))
 
     def at_entries(self, reduced: Tensor) -> Tensor:
         """The numbers of the groups, at each entry."""

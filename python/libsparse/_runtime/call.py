@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -27,8 +26,6 @@ from .status import check
 
 if TYPE_CHECKING:
     from libsparse._storage.carried import Carried
-
-_found = threading.Lock()
 
 
 class Call:
@@ -344,7 +341,6 @@ class Call:
         for slot in self._slots.result:
             if slot.kind == "count":  # repeated calls clear as many values as there are
                 fixed[slot.place] = block[slot.place]
-        with _found:  # other threads run the same call: the first pattern is kept for good
-            self._fixed = fixed
-            self._known = self._known or (pattern, raw)
+        self._fixed = fixed
+        self._known = self._known or (pattern, raw)  # of other threads that find it now, all of them the same entries
         return values, pattern

@@ -8,7 +8,7 @@ take turns with and without it, and the faster way stays: to buy once the rents 
 twice as much as knowing beforehand. Results have the same bits.
 
 Where entries are added to elements all over the result, as by `A.T @ x`, calls go on by the transpose, whose rows are
-summed one by one. That changes the order of sums, so the clock has no say: each run of a program does so in the same call.
+summed one by one. That changes the order of sums, so the clock has no say: it is the same call of each run.
 """
 
 from __future__ import annotations

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from libsparse._lang.errors import UnsupportedError
+from libsparse._storage.pattern import Pattern
 
 from .traced_view import _classes
-
-if TYPE_CHECKING:
-    from libsparse._storage.pattern import Pattern
 
 
 class Copying:
@@ -63,3 +63,21 @@ def restore_tensor(
 # Files name it: a place that stays.
 restore_tensor.__module__, restore_tensor.__qualname__ = "libsparse", "_restore_tensor"
 torch.serialization.add_safe_globals([restore_tensor])
+
+
+def _reduce_to_share(pattern: Pattern) -> tuple[Any, ...]:
+    """Pickles a pattern for another process, with its arrays in shared memory.
+
+    torch moves tensors there as it pickles them, in a thread of the queue's, while kernels may be reading the arrays of
+    the pattern, which any number of tensors have. So these stay, and a copy is moved, which the pattern keeps.
+    """
+    restore, (format, shape, pos, crd, block) = pattern.__reduce__()
+    pos, crd = pattern._keep(("shared arrays",), lambda: (_shared(pos), _shared(crd)))
+    return restore, (format, shape, pos, crd, block)
+
+
+def _shared(arrays: Sequence[Tensor | None]) -> list[Tensor | None]:
+    return [a if a is None or a.is_shared() else a.clone().share_memory_() for a in arrays]
+
+
+ForkingPickler.register(Pattern, _reduce_to_share)

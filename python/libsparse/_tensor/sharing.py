@@ -7,7 +7,6 @@ these when a module converts its parameters, and refuses to swap a tensor that i
 
 from __future__ import annotations
 
-import threading
 import weakref
 from typing import Any, TypeVar
 
@@ -22,7 +21,6 @@ from .autograd_view import keep_padding
 _T = TypeVar("_T")
 _GROUP = "_sharing"  # the attribute that has the group
 _FEW = 8  # members up to which nobody looks for dead ones
-_growing = threading.Lock()
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 
 
@@ -33,30 +31,40 @@ class Attributes(dict[str, Any]):
 
 
 class Group:
-    """Tensors of one memory, by weak references to their attributes; a dictionary of such takes a third of `detach`."""
+    """Tensors of one memory, by weak references to their attributes.
+
+    There is no lock: a handler of a signal, or a finaliser, may detach the tensor that its thread is detaching.
+    """
 
     __slots__ = ("_references", "_room")
 
     def __init__(self) -> None:
-        self._references: list[weakref.ref[Attributes]] = []
+        self._references: dict[int, weakref.ref[Attributes]] = {}
         self._room = _FEW
 
     def add(self, attributes: Attributes) -> None:
         """Takes in a tensor."""
-        with _growing:
-            if len(self._references) >= self._room:
-                self._references = [reference for reference in self._references if reference() is not None]
-                self._room = 2 * len(self._references) + _FEW
-            self._references.append(weakref.ref(attributes))
+        if len(self._references) >= self._room:
+            self._forget()
+            self._room = 2 * len(self._references) + _FEW
+        self._references[id(attributes)] = weakref.ref(attributes)
+
+    def _forget(self) -> None:
+        """Drops what is gone."""
+        for name, reference in self._references.copy().items():
+            if reference() is None:
+                there = self._references.pop(name, None)
+                if there is not None and there() is not None:  # of the same name, which somebody has added meanwhile
+                    self._references[name] = there
 
     def drop(self, attributes: Any) -> None:
         """Lets a tensor go."""
-        with _growing:
-            self._references = [reference for reference in self._references if reference() is not attributes]
+        self._references.pop(id(attributes), None)
 
     def members(self) -> list[Attributes]:
         """The attributes of the tensors that there are."""
-        return [attributes for reference in self._references if (attributes := reference()) is not None]
+        known = self._references.copy().values()
+        return [attributes for reference in known if (attributes := reference()) is not None]
 
 
 def hold(attributes: dict[str, Any], operand: Operand) -> None:
