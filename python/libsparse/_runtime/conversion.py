@@ -19,7 +19,8 @@ from . import dispatch
 from .problem import Operand, Problem
 
 _LONG = 1 << 20  # entries whose conversion may take a second
-_FEW = 1 << 18  # entries whose numbers are kept, in 1 MiB
+_FEW = 1 << 20  # entries whose numbers are kept, in 8 MiB at most
+_LEAST = 16  # bits of those that are kept
 
 
 def convert(pattern: Pattern, format: Format) -> Conversion:
@@ -121,15 +122,15 @@ def _copying(format: Format) -> Problem:
 def _numbers(count: int, first: int = 1) -> torch.Tensor:
     """The numbers of so many values, from the first on."""
     if count <= _FEW:
-        return _counted()[first : first + count]
+        return _counted(max((count + first).bit_length(), _LEAST))[first : first + count]
     dtype = torch.int32 if count < INT32_MAX else torch.int64
     return torch.arange(first, first + count, dtype=dtype, device="cpu")
 
 
-@ordinary.kept(1)
-def _counted() -> torch.Tensor:
-    """The numbers of few values, to which nobody writes."""
-    return torch.arange(_FEW + 1, dtype=torch.int32, device="cpu")
+@ordinary.kept(2)
+def _counted(bits: int) -> torch.Tensor:
+    """The numbers of so many bits, to which nobody writes."""
+    return torch.arange(1 << bits, dtype=torch.int32, device="cpu")
 
 
 def _between(old: Pattern, new: Pattern, numbers: torch.Tensor, first: int = 1) -> Conversion:
