@@ -157,6 +157,6 @@ def test_reductions_of_more_elements_than_integers_count():
     assert [A.amax(), A.amin(), A.prod(), A.sum()] == [2, 0, 0, 2]
     assert not A.all()
     torch.testing.assert_close(A.var(), torch.tensor(4 / 2.0**80))
-    torch.testing.assert_close(torch.logsumexp(A, (0, 1)), torch.tensor(80 * torch.tensor(2.0).log()))
+    torch.testing.assert_close(torch.logsumexp(A, (0, 1)), torch.tensor(80 * 0.6931472))
     with pytest.raises(ls.ShapeError, match="less than"):
         torch.kron(A, A)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -82,7 +83,8 @@ def _places(groups: Groups, found: Tensor, dim: int | None, keepdim: bool) -> Te
     fill = torch.tensor(source.fill, dtype=source.dtype, device=found.device)
     outside = (groups.absent() > 0) & reductions.same(found, fill)
     if is_fake(outside) or is_functorch_wrapped_tensor(outside) or bool(outside.any()):
-        first = torch.where(outside, torch.minimum(first, _first_absent(groups, coords)), first)
+        lacking = groups.of_pattern("first absent elements", functools.partial(_first_absent, groups, coords))
+        first = torch.where(outside, torch.minimum(first, lacking), first)
     return groups.shaped(first, keepdim)
 
 

@@ -10,6 +10,7 @@ import functools
 import math
 import operator
 import string
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -67,6 +68,16 @@ class Groups:
 
     def absent(self) -> Tensor:
         """How many elements of each group are not stored; floats where there are more than int64 counts."""
+        return self.of_pattern("absent elements", self._absent)
+
+    def of_pattern(self, name: str, compute: Callable[[], Tensor]) -> Tensor:
+        """What depends on the pattern alone, which keeps it unless somebody follows what is done to the tensor."""
+        operands = [self.source]
+        if tape.is_traced(operands) or tape.is_transformed(operands) or tape.is_watched():
+            return compute()
+        return self.source.sparsity.derive((name, self.kept), compute)
+
+    def _absent(self) -> Tensor:
         if self.extent < 1 << 63:
             return self.extent - self.count()
         return float(self.extent) - self.count().to(torch.promote_types(self.source.dtype.to_real(), torch.float32))
@@ -121,7 +132,9 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
             f"mean of {groups.source.dtype} ({groups.source}); expected a floating dtype: use A.float() or dtype="
         )
     total = sum(input, dim, keepdim, dtype=dtypes.accumulator(target))
-    return (total / float(groups.extent) if groups.extent else total * float("nan")).to(target)
+    if not groups.extent:
+        return (total * float("nan")).to(target)
+    return notes.apply(torch.div, total, float(groups.extent)).to(target)
 
 
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
@@ -165,10 +178,16 @@ def extremum(how: str, input: Any, dim: Any = (), keepdim: bool = False, *, nan_
         raise IndexBoundsError(f"a{how}: the tensor ({source}) has no elements in dimensions {sorted(groups.dims)}")
     found, absent = groups.reduce(entries.detach(), how), groups.absent()
     fill = torch.tensor(source.fill, dtype=source.dtype, device=source.values.device)
-    found = torch.where(absent > 0, (torch.maximum if how == "max" else torch.minimum)(found, fill), found)
+    larger = torch.maximum if how == "max" else torch.minimum
+    found = notes.apply(functools.partial(_beside, absent > 0, larger, fill), found)
     if tape.needed((Operand(source.pattern, entries),)):
         found = _with_gradient(found, groups, absent, same(found, fill), nan_alone=nan_alone)
     return groups.shaped(found, keepdim)
+
+
+def _beside(lacks: Tensor, larger: Callable[[Tensor, Tensor], Tensor], fill: Tensor, found: Tensor) -> Tensor:
+    """Extrema of what is stored, and of the fill value where a group lacks an element."""
+    return torch.where(lacks, larger(found, fill), found)
 
 
 def _with_gradient(found: Tensor, groups: Groups, absent: Tensor, is_fill: Tensor, *, nan_alone: bool) -> Tensor:
