@@ -3,22 +3,18 @@ package command
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/tune/bayes"
@@ -163,7 +159,7 @@ func (s *search) resume(name string) (*os.File, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.Errorf(diag.System, "%v", err)
 	}
-	whole := earlier[:bytes.LastIndexByte(earlier, '\n')+1] // a line that was being written when the run ended is lost
+	whole := wholeLines(earlier)
 	observations, err := s.observations(name, whole)
 	if err != nil {
 		return nil, err
@@ -179,10 +175,21 @@ func (s *search) resume(name string) (*os.File, error) {
 		}
 		s.earlier++
 	}
-	if err := os.WriteFile(name, whole, 0o666); err != nil {
-		return nil, err
+	if len(whole) < len(earlier) {
+		if err := os.Truncate(name, int64(len(whole))); err != nil {
+			return nil, err
+		}
 	}
-	return os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0o666)
+	return os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+}
+
+// wholeLines is a log without a line that was being written when the run ended; what else is at its end is no log's.
+func wholeLines(text []byte) []byte {
+	end := bytes.LastIndexByte(text, '\n') + 1
+	if bytes.HasPrefix(text[end:], []byte("{")) {
+		return text[:end]
+	}
+	return text
 }
 
 // known reads the log of a search for a similar objective, if there is one.
@@ -194,7 +201,7 @@ func (s *search) known(name string) ([]bayes.Observation, error) {
 	if err != nil {
 		return nil, diag.Errorf(diag.System, "%v", err)
 	}
-	return s.observations(name, text)
+	return s.observations(name, wholeLines(text))
 }
 
 // observations are the lines of a log.
@@ -298,49 +305,6 @@ func (s *search) text(at space.Point) string {
 		parts = append(parts, p.Name+"="+p.Text(at[i]))
 	}
 	return strings.Join(parts, " ")
-}
-
-// measure runs the command with the values of a point in the places of {name}: the last word that is a number, perhaps
-// behind an equals sign, is the value. It returns why there is none.
-func (s *search) measure(at space.Point) (m measured, why string) {
-	m = measured{Point: s.named(at), Failed: true}
-	var values []string
-	for name, text := range m.Point {
-		values = append(values, "{"+name+"}", text)
-	}
-	line := strings.NewReplacer(values...).Replace(s.command)
-	ctx, cancel := context.WithTimeout(context.Background(), s.limit)
-	defer cancel()
-	command := exec.CommandContext(ctx, "sh", "-c", line)
-	command.WaitDelay = time.Second
-	command.Stderr = os.Stderr
-	printed, err := command.Output()
-	if ctx.Err() != nil {
-		return m, fmt.Sprintf("took longer than %v", s.limit)
-	}
-	if err != nil {
-		return m, err.Error()
-	}
-	value, found := lastNumber(string(printed))
-	switch {
-	case !found:
-		return m, "printed no number"
-	case s.scenario.Log && value <= 0:
-		return m, fmt.Sprintf("%g has no logarithm", value)
-	}
-	m.Value, m.Failed = value, false
-	return m, ""
-}
-
-// lastNumber is the value of the last word of a text that is a finite number.
-func lastNumber(text string) (float64, bool) {
-	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '=' || r == ':' })
-	for _, word := range slices.Backward(words) {
-		if value, err := strconv.ParseFloat(word, 64); err == nil && !math.IsNaN(value) && !math.IsInf(value, 0) {
-			return value, true
-		}
-	}
-	return 0, false
 }
 
 // serve answers a program, a line of JSON each: {"ask": 2} with two points, and a measured point, which has no answer.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const twoParameters = `{"design_of_experiment": {"number_of_samples": 4}, "optimization_iterations": 11, "log_transform_output": true,
@@ -58,6 +59,31 @@ func TestTuneRunsACommand(t *testing.T) {
 	}
 }
 
+func TestTuneEndsWhatACommandHasBegun(t *testing.T) {
+	file, left := scenario(t, twoParameters), filepath.Join(t.TempDir(), "left")
+	command := "(sleep 2; touch " + left + ") & echo {a}; wait"
+	if err := run([]string{"tune", "-space=" + file, "-command", command, "-timeout=200ms", "-budget=1"}, nil, &bytes.Buffer{}); err == nil {
+		t.Error("a command that took too long was measured")
+	}
+	time.Sleep(2500 * time.Millisecond)
+	if _, err := os.Stat(left); err == nil {
+		t.Error("a process of the command went on")
+	}
+}
+
+func TestTuneKeepsFilesOfOthers(t *testing.T) {
+	file, notes := scenario(t, twoParameters), filepath.Join(t.TempDir(), "notes")
+	if err := os.WriteFile(notes, []byte("no log"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run([]string{"tune", "-space=" + file, "-command=echo {a}", "-log=" + notes, "-budget=1"}, nil, &bytes.Buffer{}); err == nil {
+		t.Error("a file of somebody else's is taken for a log")
+	}
+	if text, err := os.ReadFile(notes); err != nil || string(text) != "no log" {
+		t.Error("it is", string(text), err)
+	}
+}
+
 func TestTuneServes(t *testing.T) {
 	file := scenario(t, twoParameters)
 	var out bytes.Buffer
@@ -89,6 +115,8 @@ func TestTuneRefuses(t *testing.T) {
 		{"-odd"},
 		{"-space=" + scenario(t, "{")},
 		{"-space=" + file, "-command=exit 1", "-budget=3"},
+		{"-space=" + file, "-command=echo iteration {a}: loss=nan", "-budget=3"},
+		{"-space=" + file, "-command=echo {a} 1e999", "-budget=3"},
 	} {
 		if err := run(append([]string{"tune"}, c...), strings.NewReader(""), &bytes.Buffer{}); err == nil {
 			t.Errorf("%q is taken", c)

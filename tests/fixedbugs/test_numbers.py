@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -50,3 +51,30 @@ def test_numbers_that_do_not_fit():
             ls.evaluate(f"z(i) = {text}", x=x, **operands)
     assert torch.equal(ls.evaluate("z(i) = a * x(i)", x=x, a=2j), x * 2j)
     assert ls.evaluate("z(i) = 9999999999999999999999 * x(i)", x=x)[0] == 1e22
+
+
+@pytest.mark.parametrize("alpha", [3, 3.0, torch.tensor(3.0), np.float32(3), np.int64(3)])
+def test_factors_that_are_numbers_of_numpy_or_tensors(alpha):
+    A, D = ls.eye(3), torch.eye(3)
+    for one in (A, D):
+        for name, wanted in (("add", 4.0), ("sub", -2.0)):
+            found = getattr(torch, name)(one, A, alpha=alpha)
+            assert (found.to_dense() if isinstance(found, ls.SparseTensor) else found)[0, 0] == wanted
+    assert torch.addmm(D, A, D, alpha=alpha, beta=alpha)[0, 0] == 6
+
+
+def test_a_factor_of_zero_after_calls_with_others():
+    base, A, x = torch.full((3, 2), torch.nan), ls.eye(3), torch.ones(3, 2)
+    for _ in range(3):
+        torch.addmm(base, A, x, beta=torch.tensor(1.0))
+    assert torch.equal(torch.addmm(base, A, x, beta=torch.tensor(0.0)), x)
+    for beta in (2.0, 3.0, 0.0):
+        assert torch.equal(torch.addmm(x, A, x, beta=torch.tensor(beta)), (1 + beta) * x)
+
+
+def test_compiled_products_with_a_diagonal_of_one_element():
+    D, A, x = ls.diag(torch.rand(1)).requires_grad_(), ls.tensor(torch.rand(1, 1)).requires_grad_(), torch.rand(1, 3)
+    function = ls.compile(lambda D, A, x: D @ A @ x)
+    for _ in range(5):
+        found = torch.autograd.grad(function(D, A, x).sum(), (D.values(), A.values()))
+        torch.testing.assert_close(found[0], A.values().detach() * x.sum())

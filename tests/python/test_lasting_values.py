@@ -102,6 +102,14 @@ def test_sums_over_columns_go_on_in_the_order_of_rows_of_the_transpose_whatever_
         torch.testing.assert_close(one, wanted)
 
 
+def test_sums_keep_their_order_where_that_is_wanted() -> None:
+    A = matrix()
+    first = TURNED["product"](A)
+    with ls.options(tune_bitwise=True):
+        for _ in range(CALLS):
+            assert torch.equal(TURNED["product"](A), first)
+
+
 def in_blocks(dtype: torch.dtype) -> ls.SparseTensor:
     """A matrix whose 4 x 4 blocks are nearly full: what is missing in one is padding in that format."""
     blocks = torch.rand(101, 61) < 0.12

@@ -83,6 +83,7 @@ func New(s *space.Space, o Options) *Tuner {
 		t.first = append(t.first, s.Default)
 	}
 	t.first = append(t.first, o.Starts...)
+	o.Known = slices.DeleteFunc(slices.Clone(o.Known), func(k Observation) bool { return !s.Contains(k.At) || !k.Failed && !t.models(k.Value) })
 	if measured := measurements(o.Known, o.Log); len(measured) > 1 {
 		t.prior = t.learn(measured, nil)
 	}
@@ -163,14 +164,20 @@ func (t *Tuner) propose(at space.Point) space.Point {
 	return slices.Clone(at)
 }
 
+// models reports whether a value can be one of the model's.
+func (t *Tuner) models(value float64) bool {
+	return !math.IsNaN(value) && !math.IsInf(value, 0) && (!t.options.Log || value > 0)
+}
+
 // Tell says what the measurement of a point gave, whether it was proposed or not; points may be told several times.
 //
 // Values that are no numbers, and such that are not positive where the logarithm is modelled, are errors.
 func (t *Tuner) Tell(o Observation) error {
-	if len(o.At) != len(t.space.Params) || !t.space.Contains(o.At) {
-		return diag.Errorf(diag.Syntax, "the point %v is not of the space: it has %d coordinates, or breaks a constraint", o.At, len(o.At))
+	if !t.space.Contains(o.At) {
+		return diag.Errorf(diag.Syntax, "the point %v is not of the space: it has %d coordinates of %d, one of another parameter's, or breaks a constraint",
+			o.At, len(o.At), len(t.space.Params))
 	}
-	if !o.Failed && (math.IsNaN(o.Value) || math.IsInf(o.Value, 0) || (t.options.Log && o.Value <= 0)) {
+	if !o.Failed && !t.models(o.Value) {
 		return diag.Errorf(diag.Syntax, "the value is %g; expected a finite number, and a positive one where its logarithm is modelled", o.Value)
 	}
 	o.At = slices.Clone(o.At)

@@ -27,6 +27,9 @@ var words = regexp.MustCompile(`\b(and|or)\b`)
 //
 // The element of a permutation p at position 2 is p_2, the position of its element 2 is p_i2.
 func parseConstraint(text string, params []*Parameter) (*constraint, error) {
+	if strings.Contains(text, "//") || strings.Contains(text, "/*") { // comments of Go's
+		return nil, diag.Errorf(diag.Syntax, "constraint %q has an operation that is none: write (x - x %% y) / y for x // y", text)
+	}
 	inGo := words.ReplaceAllStringFunc(text, func(word string) string {
 		return map[string]string{"and": "&&", "or": "||"}[word]
 	})
@@ -69,21 +72,37 @@ func (c *constraint) compile(tree ast.Expr, params []*Parameter) (func(Point) fl
 			return func(p Point) float64 { return truth(x(p) == 0) }, nil
 		}
 	case *ast.BinaryExpr:
-		operation, known := operations[e.Op]
-		if !known {
-			break
-		}
-		x, err := c.compile(e.X, params)
-		if err != nil {
-			return nil, err
-		}
-		y, err := c.compile(e.Y, params)
-		if err != nil {
-			return nil, err
-		}
-		return func(p Point) float64 { return operation(x(p), y(p)) }, nil
+		return c.binary(e, params)
 	}
-	return nil, diag.Errorf(diag.Syntax, "constraint %q has an operation that is none of + - * / %% == != < <= > >= & | !", c.text)
+	return nil, c.unknown()
+}
+
+func (c *constraint) binary(e *ast.BinaryExpr, params []*Parameter) (func(Point) float64, error) {
+	operation, known := operations[e.Op]
+	if !known {
+		return nil, c.unknown()
+	}
+	if isComparison(e) && (isComparison(e.X) || isComparison(e.Y)) {
+		return nil, diag.Errorf(diag.Syntax, "constraint %q compares a comparison: write a < b & b < c, or parentheses", c.text)
+	}
+	x, err := c.compile(e.X, params)
+	if err != nil {
+		return nil, err
+	}
+	y, err := c.compile(e.Y, params)
+	if err != nil {
+		return nil, err
+	}
+	return func(p Point) float64 { return operation(x(p), y(p)) }, nil
+}
+
+func (c *constraint) unknown() error {
+	return diag.Errorf(diag.Syntax, "constraint %q has an operation that is none of + - * / %% == != < <= > >= & | !", c.text)
+}
+
+func isComparison(tree ast.Expr) bool {
+	e, ok := tree.(*ast.BinaryExpr)
+	return ok && slices.Contains([]token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}, e.Op)
 }
 
 func truth(holds bool) float64 {

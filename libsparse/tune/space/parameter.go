@@ -65,6 +65,9 @@ func (p *Parameter) Size() int {
 func (p *Parameter) Text(x float64) string {
 	switch p.Kind {
 	case Ordinal:
+		if value := p.Values[int(x)]; value == math.Trunc(value) && math.Abs(value) < 1<<53 { // programs take exponents for no integers
+			return strconv.FormatFloat(value, 'f', -1, 64)
+		}
 		return strconv.FormatFloat(p.Values[int(x)], 'g', -1, 64)
 	case Categorical:
 		return p.Labels[int(x)]
@@ -79,11 +82,19 @@ func (p *Parameter) Text(x float64) string {
 	}
 }
 
+// has reports whether x is a coordinate of p.
+func (p *Parameter) has(x float64) bool {
+	if p.Kind == Real {
+		return p.Low <= x && x <= p.High
+	}
+	return x == math.Trunc(x) && 0 <= x && x < float64(p.Size())
+}
+
 // Coordinate is the inverse of Text.
 func (p *Parameter) Coordinate(text string) (float64, error) {
 	if p.Kind == Real {
 		x, err := strconv.ParseFloat(text, 64)
-		if err != nil || x < p.Low || x > p.High {
+		if err != nil || !p.has(x) {
 			return 0, diag.Errorf(diag.Syntax, "%s is %q; expected a number from %g to %g", p.Name, text, p.Low, p.High)
 		}
 		return x, nil

@@ -118,8 +118,16 @@ func (s *Space) Size() *big.Int {
 	return size
 }
 
-// Contains says whether a point satisfies the constraints.
+// Contains says whether a point has a coordinate of each parameter, and satisfies the constraints.
 func (s *Space) Contains(at Point) bool {
+	if len(at) != len(s.Params) {
+		return false
+	}
+	for i, p := range s.Params {
+		if !p.has(at[i]) {
+			return false
+		}
+	}
 	return !slices.ContainsFunc(s.checks, func(c *constraint) bool { return c.holds(at) == 0 })
 }
 

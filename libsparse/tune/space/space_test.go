@@ -168,7 +168,7 @@ func TestErrors(t *testing.T) {
 	number := func() []*Parameter {
 		return []*Parameter{{Name: "a", Kind: Ordinal, Values: []float64{1, 2}}, {Name: "p", Kind: Permutation, Length: 2}}
 	}
-	for _, constraints := range [][]string{{"a <"}, {"b < 1"}, {"a > 2"}, {"p < 1"}, {"p_2 == 0"}, {"a << 1 > 0"}, {"f(a)"}} {
+	for _, constraints := range [][]string{{"a <"}, {"b < 1"}, {"a > 2"}, {"p < 1"}, {"p_2 == 0"}, {"a << 1 > 0"}, {"f(a)"}, {"a // 2 == 0"}, {"a /* b */ > 0"}, {"1 <= a <= 2"}} {
 		if _, err := New(number(), constraints); err == nil {
 			t.Errorf("%q is taken", constraints)
 		}
@@ -189,6 +189,25 @@ func TestErrors(t *testing.T) {
 		if _, err := ReadScenario([]byte(text)); err == nil {
 			t.Errorf("%q is taken", text)
 		}
+	}
+}
+
+func TestPointsOfASpace(t *testing.T) {
+	s, err := New([]*Parameter{{Name: "a", Kind: Ordinal, Values: []float64{1, 1 << 20}}, {Name: "r", Kind: Real, Low: 0, High: 1}}, []string{"a >= 1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nan := math.NaN()
+	for _, at := range []Point{nil, {0}, {0, 0, 0}, {2, 0}, {-1, 0}, {.5, 0}, {nan, 0}, {0, 2}, {0, nan}, {0, math.Inf(1)}} {
+		if s.Contains(at) {
+			t.Errorf("%v is a point", at)
+		}
+	}
+	if text := s.Params[0].Text(1); !s.Contains(Point{1, 1}) || text != "1048576" {
+		t.Error("the greatest point is none, or the shell can't calculate with", text)
+	}
+	if _, err := s.Params[1].Coordinate("nan"); err == nil {
+		t.Error("nan is a coordinate")
 	}
 }
 

@@ -65,7 +65,8 @@ class RepeatedGroup:
         """The result, given what the group reads."""
         datas: list[Any] = [value._held if type(value) is SparseTensor else value for value in given]
         for number in self._narrowed:  # matrices of one row or column, and those that are diagonal
-            datas[number] = datas[number].squeeze()
+            if datas[number] is given[number]:  # values of sparse ones are a vector already
+                datas[number] = datas[number].squeeze()
         data = self._computed(given, [*datas, *self._constants])
         return dress(Operand(given[0]._pattern, data)) if self._whole else data
 

@@ -62,7 +62,13 @@ def subtract(a: Any, b: Any, alpha: Any = 1) -> Any:
     return _sum("sub", torch.sub, a, b, alpha)
 
 
+def as_number(value: Any) -> Any:
+    """A number where torch takes something for one: a scalar of NumPy's, or a tensor without dimensions."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
 def _sum(name: str, function: pointwise.Function, a: Any, b: Any, alpha: Any) -> Any:
+    alpha = alpha if type(alpha) is int else as_number(alpha)
     if any(not is_tensor(value) and not is_scalar(value) for value in (a, b)):
         return NotImplemented
     if is_tensor(a) and is_tensor(b) and not is_scalar(a) and not is_scalar(b):
@@ -109,6 +115,7 @@ def scaled(a: Any, factor: Any) -> Any:
 
 def factor_of(number: Any, dtype: torch.dtype) -> Any:
     """A factor of torch's sums of products, in the dtype of what it scales: integers cut off its fraction."""
+    number = as_number(number)
     if not isinstance(number, (int, float)) or dtype.is_floating_point or dtype.is_complex:
         return number
     return bool(number) if dtype == torch.bool else int(number)

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from libsparse._compiler import kernel, native, request, target
+from libsparse._compiler import kernel, native, request, settings, target
 from libsparse._lang.errors import LibsparseError
 from libsparse._storage.carried import carried
 from libsparse._storage.conversion import keepers
@@ -156,7 +156,7 @@ class Trial:
         number, problem = self._number, prepared.problem
         if self._left is None:
             turned = copied_formats.turned(self._call, problem, operands, number)
-            if turned is not None:
+            if turned is not None and not settings.tuning.tune_bitwise:
                 self._go_on_turned(prepared, operands, turned)
                 return result
             self._left = copied_formats.of(self._call, problem, operands, number)

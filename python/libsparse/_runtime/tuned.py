@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import time
+import warnings
 from collections.abc import Sequence
 from ctypes import string_at
 from pathlib import Path
@@ -69,7 +70,7 @@ def read(name: str) -> Record | None:
 
 
 def keep(name: str, exact: str, expression: str, found: dict[str, Any], *, all: bool, count: int) -> None:
-    """Keeps what was found for one pattern, for this process and later ones.
+    """Keeps what was found for one pattern, for this process and later ones; warns where it can't be written.
 
     Args:
         name: The record's.
@@ -83,7 +84,10 @@ def keep(name: str, exact: str, expression: str, found: dict[str, Any], *, all: 
     record["patterns"][exact] = found
     if all:
         record["class"], record["bitwise"] = found["schedule"], found.get("bitwise", False)
-    save(name, record, exact)
+    try:
+        save(name, record, exact)
+    except OSError as error:
+        warnings.warn(f"libsparse: what was measured can't be kept: {error}", RuntimeWarning, stacklevel=3)
 
 
 def now() -> str:

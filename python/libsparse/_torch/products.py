@@ -139,6 +139,7 @@ def sampled_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any
         )
     agreement.check("sampled_addmm", input=(source, "... n m"), mat1=(mat1, "... n k"), mat2=(mat2, "... k m"))
     product = products.sddmm(source._replace(data=None), mat1, mat2)
+    beta, alpha = elementwise.as_number(beta), elementwise.as_number(alpha)
     product = elementwise.scaled(product, alpha)
     return product if beta == 0 else elementwise.plus(product, elementwise.scaled(source, beta))
 
