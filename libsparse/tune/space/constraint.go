@@ -100,6 +100,12 @@ func (c *constraint) unknown() error {
 	return diag.Errorf(diag.Syntax, "constraint %q has an operation that is none of + - * / %% == != < <= > >= & | !", c.text)
 }
 
+// allows reports whether a point satisfies c; what is no number is not true.
+func (c *constraint) allows(at Point) bool {
+	value := c.holds(at)
+	return value != 0 && !math.IsNaN(value)
+}
+
 func isComparison(tree ast.Expr) bool {
 	e, ok := tree.(*ast.BinaryExpr)
 	return ok && slices.Contains([]token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}, e.Op)

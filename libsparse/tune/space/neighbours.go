@@ -22,7 +22,7 @@ func (s *Space) Neighbours(at Point, random *rand.Rand, yield func(Point)) {
 	for i, p := range s.Params {
 		try := func(x float64) bool {
 			to[i] = x
-			ok := !slices.ContainsFunc(s.related[i], func(c *constraint) bool { return c.holds(to) == 0 })
+			ok := !slices.ContainsFunc(s.related[i], func(c *constraint) bool { return !c.allows(to) })
 			if ok {
 				yield(to)
 			}

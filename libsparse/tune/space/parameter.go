@@ -99,11 +99,15 @@ func (p *Parameter) Coordinate(text string) (float64, error) {
 		}
 		return x, nil
 	}
+	for choice := range p.Size() {
+		if p.Text(float64(choice)) == text {
+			return float64(choice), nil
+		}
+	}
 	spaceless := strings.NewReplacer(" ", "", "[", "(", "]", ")").Replace(text)
 	number, notNumber := strconv.ParseFloat(spaceless, 64)
 	for choice := range p.Size() {
-		shown := p.Text(float64(choice))
-		if shown == spaceless || shown == text || (p.Kind == Ordinal && notNumber == nil && p.Values[choice] == number) {
+		if p.Text(float64(choice)) == spaceless || (p.Kind == Ordinal && notNumber == nil && p.Values[choice] == number) {
 			return float64(choice), nil
 		}
 	}

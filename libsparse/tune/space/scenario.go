@@ -88,7 +88,7 @@ func (s *Scenario) setDefault(texts []string) error {
 		at[i] = x
 	}
 	for _, c := range s.Space.checks {
-		if c.holds(at) == 0 {
+		if !c.allows(at) {
 			return diag.Errorf(diag.Syntax, "the default point breaks the constraint %q; change a parameter_default", c.text)
 		}
 	}
@@ -137,6 +137,9 @@ func plain(value json.RawMessage) string {
 }
 
 func (d *description) parameter(name string) (*Parameter, error) {
+	if !slices.Contains([]string{"", "none", "linear", "log"}, d.Transform) {
+		return nil, diag.Errorf(diag.Syntax, "%s: transform is %q; expected log, or none", name, d.Transform)
+	}
 	p := &Parameter{Name: name, Log: d.Transform == "log"}
 	if d.Type == "categorical" {
 		p.Kind = Categorical

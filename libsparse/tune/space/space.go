@@ -59,6 +59,11 @@ func New(params []*Parameter, constraints []string) (*Space, error) {
 
 // grow makes the trees.
 func (s *Space) grow() error {
+	for _, c := range s.checks {
+		if len(c.params) == 0 && !c.allows(nil) {
+			return diag.Errorf(diag.Syntax, "no point satisfies the constraint %q", c.text)
+		}
+	}
 	for _, levels := range s.components() {
 		var own []*constraint
 		for _, c := range s.checks {
@@ -128,7 +133,7 @@ func (s *Space) Contains(at Point) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(s.checks, func(c *constraint) bool { return c.holds(at) == 0 })
+	return !slices.ContainsFunc(s.checks, func(c *constraint) bool { return !c.allows(at) })
 }
 
 // Sample draws a point, each with the same probability.
@@ -162,7 +167,7 @@ func (s *Space) draw(random *rand.Rand, pick func(*tree, *rand.Rand, Point)) (Po
 				at[i] = p.at(random.Float64())
 			}
 		}
-		if !slices.ContainsFunc(s.rest, func(c *constraint) bool { return c.holds(at) == 0 }) {
+		if !slices.ContainsFunc(s.rest, func(c *constraint) bool { return !c.allows(at) }) {
 			return at, nil
 		}
 	}

@@ -168,7 +168,7 @@ func TestErrors(t *testing.T) {
 	number := func() []*Parameter {
 		return []*Parameter{{Name: "a", Kind: Ordinal, Values: []float64{1, 2}}, {Name: "p", Kind: Permutation, Length: 2}}
 	}
-	for _, constraints := range [][]string{{"a <"}, {"b < 1"}, {"a > 2"}, {"p < 1"}, {"p_2 == 0"}, {"a << 1 > 0"}, {"f(a)"}, {"a // 2 == 0"}, {"a /* b */ > 0"}, {"1 <= a <= 2"}} {
+	for _, constraints := range [][]string{{"a <"}, {"b < 1"}, {"a > 2"}, {"p < 1"}, {"p_2 == 0"}, {"a << 1 > 0"}, {"f(a)"}, {"a // 2 == 0"}, {"a /* b */ > 0"}, {"1 <= a <= 2"}, {"1 < 0"}, {"0 / 0"}} {
 		if _, err := New(number(), constraints); err == nil {
 			t.Errorf("%q is taken", constraints)
 		}
@@ -185,7 +185,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%+v is taken", p)
 		}
 	}
-	for _, text := range []string{"", "[]", "{}", `{"input_parameters":{"a":{"parameter_type":"odd"}}}`, `{"input_parameters":{"a":{"parameter_type":"ordinal","values":[1],"parameter_default":2}}}`} {
+	for _, text := range []string{"", "[]", "{}", `{"input_parameters":{"a":{"parameter_type":"odd"}}}`, `{"input_parameters":{"a":{"parameter_type":"ordinal","values":[1],"transform":"logg"}}}`, `{"input_parameters":{"a":{"parameter_type":"ordinal","values":[1],"parameter_default":2}}}`} {
 		if _, err := ReadScenario([]byte(text)); err == nil {
 			t.Errorf("%q is taken", text)
 		}

@@ -92,7 +92,7 @@ func (b *builder) below(level int, at Point) (*node, error) {
 		if b.visits += 1 + len(b.checks[level]); b.visits > mostVisits {
 			return nil, diag.Errorf(diag.Unsupported, "the constraints on %s relate too many values; state fewer values, or constraints that are easier to separate", b.params[param].Name)
 		}
-		if slices.ContainsFunc(b.checks[level], func(c *constraint) bool { return c.holds(at) == 0 }) {
+		if slices.ContainsFunc(b.checks[level], func(c *constraint) bool { return !c.allows(at) }) {
 			continue
 		}
 		child, err := b.below(level+1, at)

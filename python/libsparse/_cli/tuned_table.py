@@ -18,8 +18,8 @@ def text(records: Mapping[str, Any]) -> str:
             rows.append((*about, "all of these sizes", "", "", "", record["class"]))
         for pattern in record["patterns"].values():
             gain = f"{pattern['gain']:.2f}" if pattern["schedule"] is not None and "gain" in pattern else ""
-            tried, when = str(len(pattern["trials"])), pattern.get("when", "")
-            rows.append((*about, pattern["formats"], tried, gain, when, pattern["schedule"] or "the compiler's"))
+            formats, tried, when = pattern.get("formats", ""), str(len(pattern["trials"])), pattern.get("when", "")
+            rows.append((*about, formats, tried, gain, when, pattern["schedule"] or "the compiler's"))
     if len(rows) == 1:
         return "nothing has been tuned"
     widths = [min(max(len(row[column]) for row in rows), _WIDEST) for column in range(len(_COLUMNS) - 1)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -180,6 +181,18 @@ def forget() -> None:
     untuned.clear()
 
 
+def _is_whole(pattern: dict[str, Any]) -> bool:
+    """Whether what a record says of a pattern has the types that `tune` writes."""
+    named = all(isinstance(pattern.get(name, ""), str) for name in ("formats", "when"))
+    return named and isinstance(pattern.get("gain", 1.0), int | float) and all(map(_is_trial, pattern["trials"]))
+
+
+def _is_trial(trial: list[Any]) -> bool:
+    point, schedule, ratio, error = trial
+    measured = ratio is None or (isinstance(ratio, int | float) and 0 < ratio < math.inf)
+    return measured and isinstance(point, dict) and isinstance(schedule, str) and isinstance(error, str)
+
+
 def _record(file: Path) -> dict[str, Any] | None:
     """A record as `tune` writes it; None where the file is anything else."""
     try:
@@ -187,7 +200,7 @@ def _record(file: Path) -> dict[str, Any] | None:
         patterns = record["patterns"].values()
         schedules = [record["class"], *(pattern["schedule"] for pattern in patterns)]
         whole = isinstance(record["expression"], str) and isinstance(record["threads"], int)
-        whole = whole and all(len(trial) == 4 for pattern in patterns for trial in pattern["trials"])
+        whole = whole and all(map(_is_whole, patterns))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return record if whole and all(text is None or isinstance(text, str) for text in schedules) else None
