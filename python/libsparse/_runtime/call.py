@@ -342,5 +342,5 @@ class Call:
             if slot.kind == "count":  # repeated calls clear as many values as there are
                 fixed[slot.place] = block[slot.place]
         self._fixed = fixed
-        self._known = self._known or (pattern, raw)  # of other threads that find it now, all of them the same entries
+        self._known = self._known or (pattern, raw)  # threads that find it at the same time find the same entries
         return values, pattern
