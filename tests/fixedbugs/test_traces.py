@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from libsparse._tensor import traced_view
-from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensorMode
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
 from torch.utils.checkpoint import checkpoint
 
 import libsparse as ls
@@ -125,3 +125,12 @@ def test_sums_in_a_fake_mode_write_to_no_memory_that_is_not_there() -> None:
         with FakeTensorMode(allow_non_fake_inputs=True), pytest.raises(DynamicOutputShapeException):
             operation()
     torch.testing.assert_close((A + B).to_dense(), A.to_dense() + B.to_dense())
+
+
+def test_selections_in_a_fake_mode_read_no_memory_that_is_not_there() -> None:
+    B, index = ls.random((40, 40), 0.2), torch.tensor([3, 1, 1])
+    for operation in (lambda: B[index], lambda: B[:, index]):
+        wanted = operation()
+        with FakeTensorMode(allow_non_fake_inputs=True), pytest.raises(DataDependentOutputException):
+            operation()
+        torch.testing.assert_close(operation().to_dense(), wanted.to_dense())

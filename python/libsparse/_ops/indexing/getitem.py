@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
 from libsparse._ops.operands import PLAIN, broadcasts, is_sparse, is_tensor
 from libsparse._ops.tracing import is_traced, moves
@@ -175,7 +176,7 @@ def _listed_rows(source: Operand, rows: Tensor) -> Operand | None:
     plain = type(rows) in PLAIN and type(values) in PLAIN and rows.layout is torch.strided and rows.is_cpu
     if not plain or torch.is_inference_mode_enabled():
         return None
-    followed = forward_ad._current_level >= 0 or ordinary.in_transform() is not None
+    followed = forward_ad._current_level >= 0 or ordinary.in_transform() is not None or tape.is_seen([source])
     return None if followed or (values.requires_grad and torch.is_grad_enabled()) else copy_rows(source, rows)
 
 
