@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import settings
@@ -14,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import reference
 from libsparse._compiler import kernel, native
 from tuning_helper import eager, own_cache, quick_helper  # noqa: F401  # fixtures
+
+import libsparse as ls
 
 HAVE_COMPILER = native.LIBRARY.exists() and native.EXECUTABLE.exists()
 ROOT = Path(__file__).parents[2]
@@ -50,3 +54,27 @@ def without_trials(monkeypatch):
     from libsparse._fusion.trial import Trial
 
     monkeypatch.setattr(Trial, "is_open", False)
+
+
+@pytest.fixture
+def follows_writes() -> Callable[..., None]:
+    """Checks that what a function computes of a matrix follows all that is written to its values."""
+
+    def check(A: ls.SparseTensor, work: Callable[[ls.SparseTensor], torch.Tensor]) -> None:
+        shared = np.asarray(A.values())
+
+        def by_torch() -> None:
+            A.values().mul_(2)
+
+        def by_data() -> None:
+            A.values().data[3] = 7.0
+
+        def by_numpy() -> None:
+            shared[5] = -9.0
+
+        for write in (by_torch, by_data, by_numpy):
+            write()
+            for _ in range(30):
+                torch.testing.assert_close(work(A), work(ls.SparseTensor(A.pattern, A.values().clone())))
+
+    return check

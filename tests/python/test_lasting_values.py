@@ -10,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from libsparse._runtime import direct, lasting
@@ -119,26 +118,12 @@ def test_padding_of_blocks_is_nothing(
 
 
 @pytest.mark.parametrize("name", WORK)
-def test_results_follow_what_is_written(name: str) -> None:
+def test_results_follow_what_is_written(name: str, follows_writes: Callable[..., None]) -> None:
     A, work = matrix(), WORK[name]
-    shared = np.asarray(A.values())
     for _ in range(CALLS):
         work(A)
     assert copies(A)
-
-    def by_torch() -> None:
-        A.values().mul_(2)
-
-    def by_data() -> None:
-        A.values().data[3] = 7.0
-
-    def by_numpy() -> None:
-        shared[5] = -9.0
-
-    for write in (by_torch, by_data, by_numpy):
-        write()
-        for _ in range(30):
-            torch.testing.assert_close(work(A), work(ls.SparseTensor(A.pattern, A.values().clone())))
+    follows_writes(A, work)
 
 
 def test_gradients_are_computed_with_a_copy() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 import torch
 from libsparse._runtime import direct, lasting
@@ -69,23 +68,11 @@ def test_sums_keep_their_order_where_that_is_wanted() -> None:
 
 
 @pytest.mark.parametrize("work", TURNED.values())
-def test_results_follow_what_is_written(work: Callable[[ls.SparseTensor], Tensor]) -> None:
+def test_results_follow_what_is_written(
+    work: Callable[[ls.SparseTensor], Tensor], follows_writes: Callable[..., None]
+) -> None:
     A = matrix()
-    shared = np.asarray(A.values())
     for _ in range(CALLS):
         work(A)
     assert any(name.startswith("values") for name in [*A.pattern.derived, *A.T.pattern.derived])
-
-    def by_torch() -> None:
-        A.values().mul_(2)
-
-    def by_data() -> None:
-        A.values().data[3] = 7.0
-
-    def by_numpy() -> None:
-        shared[5] = -9.0
-
-    for write in (by_torch, by_data, by_numpy):
-        write()
-        for _ in range(30):
-            torch.testing.assert_close(work(A), work(ls.SparseTensor(A.pattern, A.values().clone())))
+    follows_writes(A, work)

@@ -15,7 +15,8 @@ type Options struct {
 	// First is the number of points before the model chooses; the number of parameters and one by default. The default
 	// point of the space comes first, then random ones. As many more random ones come later, where nothing is gained.
 	First int
-	// Known are the measurements of a search for a similar objective, of which the shape is expected here, too.
+	// Known are the measurements of a search for a similar objective, of which the shape is expected here, too; points that are not of
+	// the space, and values that Tell refuses, are left out.
 	Known []Observation
 	// Log models the logarithm of values, which are times then, or other positive numbers.
 	Log bool

@@ -137,7 +137,7 @@ func plain(value json.RawMessage) string {
 }
 
 func (d *description) parameter(name string) (*Parameter, error) {
-	if !slices.Contains([]string{"", "none", "linear", "log"}, d.Transform) {
+	if !slices.Contains([]string{"", "none", "log"}, d.Transform) {
 		return nil, diag.Errorf(diag.Syntax, "%s: transform is %q; expected log, or none", name, d.Transform)
 	}
 	p := &Parameter{Name: name, Log: d.Transform == "log"}

@@ -68,7 +68,7 @@ def as_number(value: Any) -> Any:
 
 
 def _sum(name: str, function: pointwise.Function, a: Any, b: Any, alpha: Any) -> Any:
-    alpha = alpha if type(alpha) is int else as_number(alpha)
+    alpha = as_number(alpha)
     if any(not is_tensor(value) and not is_scalar(value) for value in (a, b)):
         return NotImplemented
     if is_tensor(a) and is_tensor(b) and not is_scalar(a) and not is_scalar(b):

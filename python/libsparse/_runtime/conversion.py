@@ -19,7 +19,7 @@ from . import dispatch
 from .problem import Operand, Problem
 
 _LONG = 1 << 20  # entries whose conversion may take a second
-_FEW = 1 << 20  # entries whose numbers are kept, in 8 MiB at most
+_FEW = 1 << 20  # entries whose numbers are kept, in 12 MiB at most
 _LEAST = 16  # bits of those that are kept
 
 
