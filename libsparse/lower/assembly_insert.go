@@ -110,11 +110,12 @@ func (in inserted) insertParts(l *lowerer, f *cin.Forall, e env) []ir.Stmt {
 	out := []ir.Stmt{
 		ir.Let(rows, in.count),
 		ir.Let(parts, several),
-		&ir.Alloc{Array: in.next, Size: ir.AtLeastOne(ir.Mul(parts, rows)), Heap: true, Zero: true},
+		ir.NewArray(in.next, ir.AtLeastOne(ir.Mul(parts, rows))),
 	}
-	counts := e
+	part, counts := l.Index("part"), e
 	counts.phase = counting
-	count := in.pass(l, f, rows, parts, counts)
+	// Each part sets its own cursors to 0: one thread would take as long for all of them as the team for the rest.
+	count := in.pass(l, f, part, rows, parts, counts, in.clear(l, ir.Mul(part, rows), rows))
 	switch {
 	case e.phase == counting:
 		return append(out, count, in.sumParts(l, rows, parts), &ir.Free{Array: in.next})
@@ -122,16 +123,22 @@ func (in inserted) insertParts(l *lowerer, f *cin.Forall, e env) []ir.Stmt {
 		out = append(out, count, in.sumParts(l, rows, parts))
 		out = append(out, in.compress(l, rows)...)
 	default:
-		out = append(out, ir.When(ir.Is(parts, ir.Gt, ir.Const(1)), count))
+		alone := in.clear(l, ir.Const(0), rows)
+		out = append(out, &ir.If{Cond: ir.Is(parts, ir.Gt, ir.Const(1)), Then: ir.Do(count), Else: ir.Do(alone)})
 	}
-	return append(out, in.placeParts(l, rows, parts), in.pass(l, f, rows, parts, e), &ir.Free{Array: in.next})
+	return append(out, in.placeParts(l, rows, parts), in.pass(l, f, l.Index("part"), rows, parts, e), &ir.Free{Array: in.next})
 }
 
-// pass runs the loop once for every part.
-func (in inserted) pass(l *lowerer, f *cin.Forall, rows, parts *ir.Var, e env) ir.Stmt {
-	part := l.Index("part")
+// pass runs the loop once for every part, after the statements before.
+func (in inserted) pass(l *lowerer, f *cin.Forall, part, rows, parts *ir.Var, e env, before ...ir.Stmt) ir.Stmt {
 	e.row = ir.Mul(part, rows)
-	return l.several(parts, l.inParts(f, e, part, parts, nil, nil)...)
+	return l.several(parts, l.inParts(f, e, part, parts, before, nil)...)
+}
+
+// clear sets the cursors of one part, which begin at a place, to 0.
+func (in inserted) clear(l *lowerer, begin ir.Expr, rows *ir.Var) ir.Stmt {
+	p := l.Index("p")
+	return ir.Count(p, rows, ir.Put(in.next, ir.Add(begin, p), ir.Number(0, in.next.Elem)))
 }
 
 // several is a region with a team where there are several parts.

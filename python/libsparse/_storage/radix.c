@@ -257,14 +257,14 @@ done:
 
 static PyMethodDef functions[] = {
 	{"ascending", ascending, METH_VARARGS,
-	 "ascending(coords, count): 0 where entries are not in the order of their coordinates, 1 where some come again, 2 where none does.\n\n"
+	 "ascending(coords, count, threads, team): 0 where entries are not in the order of their coordinates, 1 where some come again, 2 where none does.\n\n"
 	 "`coords` is a tuple of (address, whether elements are int64), a pair a mode."},
 	{"by_rows", by_rows, METH_VARARGS,
 	 "by_rows(row, column, values, itemsize, count, rows, mirrored, threads, team, pos, moved, moved_values): whether columns then ascend in each row.\n\n"
 	 "Moves columns and values to the order of rows and writes where each row starts; where `mirrored`, an entry stands for two if it is not\n"
 	 "on the diagonal. Numbers and positions are int32, values have 0, 4 or 8 bytes; arrays are given by their addresses."},
 	{"first_of_rows", first_of_rows, METH_VARARGS,
-	 "first_of_rows(coords, wide, count, rows, pos, wide_pos): whether all numbers of rows are in range, in ascending order or not.\n\n"
+	 "first_of_rows(coords, wide, count, rows, pos, wide_pos, threads, team): whether all numbers of rows are in range, in ascending order or not.\n\n"
 	 "Writes where each row starts once entries are sorted, rows + 1 positions. `coords` and `pos` are addresses of int64 or int32."},
 	{"neighbours", neighbours, METH_VARARGS,
 	 "neighbours(crd, wide, count, above, runs, length): of so many runs of entries, how many stand beside the one before, and of how\n"
@@ -273,7 +273,7 @@ static PyMethodDef functions[] = {
 	 "order_rows(pos, wide, rows, order): the numbers of the rows between positions, windows of them by their lengths.\n\n"
 	 "`pos` and `order` are addresses of int64 where `wide`, else of int32."},
 	{"rows_are_right", rows_are_right, METH_VARARGS,
-	 "rows_are_right(pos, crd, wide, rows, extent, count): whether positions ascend from 0 to count, and coordinates in each row.\n\n"
+	 "rows_are_right(pos, crd, wide, rows, extent, count, threads, team): whether positions ascend from 0 to count, and coordinates in each row.\n\n"
 	 "`pos` and `crd` are addresses of int64 where `wide`, else of int32."},
 	{"sort", sort_entries, METH_VARARGS,
 	 "sort(coords, extents, moved, order, count, threads, team): whether all coordinates are within the extents.\n\n"

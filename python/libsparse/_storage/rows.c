@@ -51,55 +51,74 @@ PyObject *order_rows(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Whether `count` coordinates are from 0 to before `extent`, and ascend in each of the rows between positions, which ascend from 0 to `count`.
+/* A list of coordinates with the positions of its rows, while threads look at shares of both. */
+typedef struct {
+	const void *pos, *crd;
+	int64_t rows, extent, count;
+	int threads;
+	atomic_bool wrong;
+	atomic_llong falls, allowed;
+} Looked;
+
+/* Whether coordinates are from 0 to before the extent, and ascend in each of the rows between positions, which ascend.
  *
- * Those that don't ascend are counted everywhere and where rows begin: the loop over all of them has no branch, and runs in vectors. */
-#define DEFINE_ARE_RIGHT(name, T, U)                                                                             \
-	static bool name(const T *pos, const T *crd, int64_t rows, int64_t extent, int64_t count)               \
-	{                                                                                                        \
-		U falls = 0, outside = 0, last = (U)(extent - 1 < (T)(~(U)0 >> 1) ? extent - 1 : (T)(~(U)0 >> 1)); \
-		if (pos[0] != 0 || pos[rows] != count || (count > 0 && extent < 1))                              \
-			return false;                                                                            \
-		for (int64_t row = 0; row < rows; row++)                                                         \
-			falls |= pos[row + 1] < pos[row];                                                        \
-		for (int64_t n = 0; n < count; n++)                                                              \
-			outside |= (U)crd[n] | (last - (U)crd[n]);                                               \
-		if (falls || (T)outside < 0)                                                                     \
-			return false;                                                                            \
-		int64_t everywhere = 0, between = 0;                                                             \
-		for (int64_t first = 1; first < count; first += PART_LENGTH) {                                         \
-			int64_t end = first + PART_LENGTH < count ? first + PART_LENGTH : count;                             \
-			U here = 0;                                                                              \
-			for (int64_t n = first; n < end; n++)                                                    \
-				here += crd[n] <= crd[n - 1];                                                    \
-			everywhere += here;                                                                      \
-		}                                                                                                \
-		for (int64_t row = 1; row < rows; row++) {                                                       \
-			int64_t at = pos[row];                                                                   \
-			between += at > 0 && at < pos[row + 1] && crd[at] <= crd[at - 1];                        \
-		}                                                                                                \
-		return everywhere == between;                                                                    \
+ * Those that don't ascend are counted everywhere and where rows begin: the loop over all of them has no branch, and runs in vectors. A share
+ * whose positions ascend between 0 and the number of coordinates reads no others, whatever is wrong in other shares. */
+#define DEFINE_LOOK_AT(name, T, U)                                                                                         \
+	static void name(void *given, int thread)                                                                          \
+	{                                                                                                                  \
+		Looked *looked = given;                                                                                    \
+		const T *pos = looked->pos, *crd = looked->crd, most = (T)(~(U)0 >> 1);                                    \
+		const U last = (U)(looked->extent - 1 < most ? looked->extent - 1 : most);                                 \
+		const int64_t first = share(looked->rows, looked->threads, thread);                                        \
+		const int64_t end = share(looked->rows, looked->threads, thread + 1);                                      \
+		const int64_t from = share(looked->count, looked->threads, thread);                                        \
+		const int64_t to = share(looked->count, looked->threads, thread + 1);                                      \
+		U decreases = pos[first] < 0 || pos[end] > looked->count, outside = 0;                                     \
+		for (int64_t row = first; row < end; row++)                                                                \
+			decreases |= pos[row + 1] < pos[row];                                                              \
+		for (int64_t n = from; n < to; n++)                                                                        \
+			outside |= (U)crd[n] | (last - (U)crd[n]);                                                         \
+		if (decreases || (T)outside < 0) {                                                                         \
+			atomic_store(&looked->wrong, true);                                                                \
+			return;                                                                                            \
+		}                                                                                                          \
+		int64_t falls = 0, allowed = 0;                                                                            \
+		for (int64_t begin = from > 1 ? from : 1; begin < to; begin += PART_LENGTH) {                              \
+			int64_t stop = begin + PART_LENGTH < to ? begin + PART_LENGTH : to;                                \
+			U here = 0;                                                                                        \
+			for (int64_t n = begin; n < stop; n++)                                                             \
+				here += crd[n] <= crd[n - 1];                                                              \
+			falls += here;                                                                                     \
+		}                                                                                                          \
+		for (int64_t row = first; row < end; row++) {                                                              \
+			int64_t at = pos[row];                                                                             \
+			allowed += at > 0 && at < pos[row + 1] && crd[at] <= crd[at - 1];                                  \
+		}                                                                                                          \
+		atomic_fetch_add(&looked->falls, falls);                                                                   \
+		atomic_fetch_add(&looked->allowed, allowed);                                                               \
 	}
 #define PART_LENGTH (1 << 20) /* coordinates of which those that don't ascend are counted in their own type */
-DEFINE_ARE_RIGHT(narrow_are_right, int32_t, uint32_t)
-DEFINE_ARE_RIGHT(wide_are_right, int64_t, uint64_t)
+DEFINE_LOOK_AT(look_at_narrow, int32_t, uint32_t)
+DEFINE_LOOK_AT(look_at_wide, int64_t, uint64_t)
 
 PyObject *rows_are_right(PyObject *self, PyObject *args)
 {
 	(void)self;
-	unsigned long long pos, crd;
+	unsigned long long pos, crd, team;
 	long long rows, extent, count;
-	int wide;
-	bool right;
-	if (!PyArg_ParseTuple(args, "KKpLLL", &pos, &crd, &wide, &rows, &extent, &count))
+	int wide, threads;
+	if (!PyArg_ParseTuple(args, "KKpLLLiK", &pos, &crd, &wide, &rows, &extent, &count, &threads, &team))
 		return NULL;
+	Looked looked = {(const void *)(uintptr_t)pos, (const void *)(uintptr_t)crd, rows, extent, count, threads, false, 0, 0};
+	int64_t begins = wide ? *(const int64_t *)looked.pos : *(const int32_t *)looked.pos;
+	int64_t ends = wide ? ((const int64_t *)looked.pos)[rows] : ((const int32_t *)looked.pos)[rows];
+	if (begins != 0 || ends != count || (count > 0 && extent < 1))
+		Py_RETURN_FALSE;
 	Py_BEGIN_ALLOW_THREADS
-	if (wide)
-		right = wide_are_right((const int64_t *)(uintptr_t)pos, (const int64_t *)(uintptr_t)crd, rows, extent, count);
-	else
-		right = narrow_are_right((const int32_t *)(uintptr_t)pos, (const int32_t *)(uintptr_t)crd, rows, extent, count);
+	run_threads(threads, team, wide ? look_at_wide : look_at_narrow, &looked);
 	Py_END_ALLOW_THREADS
-	return PyBool_FromLong(right);
+	return PyBool_FromLong(!atomic_load(&looked.wrong) && atomic_load(&looked.falls) == atomic_load(&looked.allowed));
 }
 
 #define MOST_SAMPLED 128 /* entries of a window that is looked at */
@@ -138,43 +157,67 @@ static int64_t element(const Array *array, int64_t n)
 	return array->wide ? ((const int64_t *)array->address)[n] : ((const int32_t *)array->address)[n];
 }
 
-/* Whether entries are in lexicographic order: 2 where each is behind the one before, 1 where some are equal to it, 0 else. */
-static int order_of(const Array *coords, int modes, int64_t count)
+/* Entries whose order threads look at, a share each. */
+typedef struct {
+	const Array *coords;
+	int modes, threads;
+	int64_t count;
+	atomic_bool falls, again; /* whether an entry comes before the one before it, or is equal to it */
+} Compared;
+
+/* Notes how the entries of a share follow each other, and the one before them. */
+static void compare_share(void *given, int thread)
 {
+	Compared *compared = given;
+	const Array *coords = compared->coords;
+	const int modes = compared->modes;
+	const int64_t from = share(compared->count, compared->threads, thread), to = share(compared->count, compared->threads, thread + 1);
 	bool again = false;
-	for (int64_t n = 1; n < count; n++) {
+	for (int64_t n = from > 1 ? from : 1; n < to; n++) {
 		int mode = 0;
 		while (mode < modes && element(&coords[mode], n) == element(&coords[mode], n - 1))
 			mode++;
-		if (mode < modes && element(&coords[mode], n) < element(&coords[mode], n - 1))
-			return 0;
+		if (mode < modes && element(&coords[mode], n) < element(&coords[mode], n - 1)) {
+			atomic_store(&compared->falls, true);
+			return;
+		}
 		again |= mode == modes;
 	}
-	return again ? 1 : 2;
+	if (again)
+		atomic_store(&compared->again, true);
 }
 
 /* The same for matrices of one type of coordinates, which are most. */
-#define DEFINE_ORDER_OF_MATRIX(name, T)                                                \
-	static int name(const T *row, const T *col, int64_t count)                         \
-	{                                                                                  \
-		bool again = false;                                                            \
-		for (int64_t n = 1; n < count; n++) {                                          \
-			if (row[n] < row[n - 1] || (row[n] == row[n - 1] && col[n] < col[n - 1]))  \
-				return 0;                                                              \
-			again |= row[n] == row[n - 1] && col[n] == col[n - 1];                     \
-		}                                                                              \
-		return again ? 1 : 2;                                                          \
+#define DEFINE_COMPARE_MATRIX(name, T)                                                                     \
+	static void name(void *given, int thread)                                                          \
+	{                                                                                                  \
+		Compared *compared = given;                                                                \
+		const T *row = compared->coords[0].address, *col = compared->coords[1].address;            \
+		const int64_t from = share(compared->count, compared->threads, thread);                    \
+		const int64_t to = share(compared->count, compared->threads, thread + 1);                  \
+		bool again = false;                                                                        \
+		for (int64_t n = from > 1 ? from : 1; n < to; n++) {                                       \
+			if (row[n] < row[n - 1] || (row[n] == row[n - 1] && col[n] < col[n - 1])) {        \
+				atomic_store(&compared->falls, true);                                      \
+				return;                                                                    \
+			}                                                                                  \
+			again |= row[n] == row[n - 1] && col[n] == col[n - 1];                             \
+		}                                                                                          \
+		if (again)                                                                                 \
+			atomic_store(&compared->again, true);                                              \
 	}
-DEFINE_ORDER_OF_MATRIX(narrow_order_of_matrix, int32_t)
-DEFINE_ORDER_OF_MATRIX(wide_order_of_matrix, int64_t)
+DEFINE_COMPARE_MATRIX(compare_narrow_matrix, int32_t)
+DEFINE_COMPARE_MATRIX(compare_wide_matrix, int64_t)
 
 PyObject *ascending(PyObject *self, PyObject *args)
 {
 	(void)self;
 	PyObject *given;
 	long long count;
+	int threads;
+	unsigned long long team;
 	Array coords[MOST_MODES];
-	if (!PyArg_ParseTuple(args, "O!L", &PyTuple_Type, &given, &count))
+	if (!PyArg_ParseTuple(args, "O!LiK", &PyTuple_Type, &given, &count, &threads, &team))
 		return NULL;
 	Py_ssize_t modes = PyTuple_Size(given);
 	if (modes > MOST_MODES) {
@@ -183,52 +226,87 @@ PyObject *ascending(PyObject *self, PyObject *args)
 	}
 	if (!read_arrays(given, coords, (int)modes))
 		return NULL;
-	int order;
+	const bool matrix = modes == 2 && coords[0].wide == coords[1].wide;
+	Compared compared = {coords, (int)modes, threads, count, false, false};
 	Py_BEGIN_ALLOW_THREADS
-	if (modes == 2 && coords[0].wide && coords[1].wide)
-		order = wide_order_of_matrix(coords[0].address, coords[1].address, count);
-	else if (modes == 2 && !coords[0].wide && !coords[1].wide)
-		order = narrow_order_of_matrix(coords[0].address, coords[1].address, count);
-	else
-		order = order_of(coords, (int)modes, count);
+	run_threads(threads, team, !matrix ? compare_share : coords[0].wide ? compare_wide_matrix : compare_narrow_matrix, &compared);
 	Py_END_ALLOW_THREADS
-	return PyLong_FromLong(order);
+	return PyLong_FromLong(atomic_load(&compared.falls) ? 0 : atomic_load(&compared.again) ? 1 : 2);
 }
 
-#define DEFINE_FIRST_OF_ROWS(name, T, P)                                        \
-	static bool name(const T *row, int64_t count, int64_t rows, P *pos)             \
-	{                                                                           \
-		memset(pos, 0, (size_t)(rows + 1) * sizeof *pos);                       \
-		for (int64_t n = 0; n < count; n++) {                                   \
-			T here = row[n];                                                    \
-			if (here < 0 || here >= rows)                                       \
-				return false;                                                   \
-			pos[here + 1]++;                                                    \
-		}                                                                       \
-		for (int64_t n = 0; n < rows; n++)                                      \
-			pos[n + 1] += pos[n];                                               \
-		return true;                                                            \
+/* The rows of entries, and where the first entry of each row is written. */
+typedef struct {
+	const void *row;
+	void *pos;
+	int64_t count, rows;
+	int threads;
+	atomic_bool falls, outside; /* whether rows do not ascend, and whether there is one that is no row */
+} Starts;
+
+/* Where rows ascend, each thread writes the starts of those that begin in its share of the entries; else they have to be counted. */
+#define DEFINE_STARTS(name, T, P)                                                                               \
+	static void name##_of_share(void *given, int thread)                                                    \
+	{                                                                                                       \
+		Starts *starts = given;                                                                         \
+		const T *row = starts->row;                                                                     \
+		P *pos = starts->pos;                                                                           \
+		const int64_t count = starts->count, rows = starts->rows;                                       \
+		const int64_t from = share(count, starts->threads, thread);                                     \
+		const int64_t to = share(count, starts->threads, thread + 1);                                   \
+		int64_t before = from > 0 ? row[from - 1] : -1;                                                 \
+		bool outside = from > 0 && (before < 0 || before >= rows), falls = false;                       \
+		for (int64_t n = from; n < to && !outside && !falls; n++) {                                     \
+			const int64_t here = row[n];                                                            \
+			outside = here < 0 || here >= rows;                                                     \
+			falls = here < before;                                                                  \
+			while (before < here && !outside)                                                       \
+				pos[++before] = (P)n;                                                           \
+		}                                                                                               \
+		while (to == count && before < rows && !outside && !falls)                                      \
+			pos[++before] = (P)count;                                                               \
+		if (outside)                                                                                    \
+			atomic_store(&starts->outside, true);                                                   \
+		if (falls)                                                                                      \
+			atomic_store(&starts->falls, true);                                                     \
+	}                                                                                                       \
+	static bool name(Starts *starts, uint64_t team)                                                         \
+	{                                                                                                       \
+		const T *row = starts->row;                                                                     \
+		P *pos = starts->pos;                                                                           \
+		run_threads(starts->threads, team, name##_of_share, starts);                                    \
+		if (atomic_load(&starts->outside) || !atomic_load(&starts->falls))                              \
+			return !atomic_load(&starts->outside);                                                  \
+		memset(pos, 0, (size_t)(starts->rows + 1) * sizeof *pos);                                       \
+		for (int64_t n = 0; n < starts->count; n++) {                                                   \
+			const T here = row[n];                                                                  \
+			if (here < 0 || here >= starts->rows)                                                   \
+				return false;                                                                   \
+			pos[here + 1]++;                                                                        \
+		}                                                                                               \
+		for (int64_t n = 0; n < starts->rows; n++)                                                      \
+			pos[n + 1] += pos[n];                                                                   \
+		return true;                                                                                    \
 	}
-DEFINE_FIRST_OF_ROWS(narrow_first, int32_t, int32_t)
-DEFINE_FIRST_OF_ROWS(narrow_first_wide, int32_t, int64_t)
-DEFINE_FIRST_OF_ROWS(wide_first_narrow, int64_t, int32_t)
-DEFINE_FIRST_OF_ROWS(wide_first, int64_t, int64_t)
+DEFINE_STARTS(narrow_first, int32_t, int32_t)
+DEFINE_STARTS(narrow_first_wide, int32_t, int64_t)
+DEFINE_STARTS(wide_first_narrow, int64_t, int32_t)
+DEFINE_STARTS(wide_first, int64_t, int64_t)
 
 PyObject *first_of_rows(PyObject *self, PyObject *args)
 {
 	(void)self;
-	unsigned long long given, to;
+	unsigned long long given, to, team;
 	long long count, rows;
-	int wide, wide_pos;
-	if (!PyArg_ParseTuple(args, "KpLLKp", &given, &wide, &count, &rows, &to, &wide_pos))
+	int wide, wide_pos, threads;
+	if (!PyArg_ParseTuple(args, "KpLLKpiK", &given, &wide, &count, &rows, &to, &wide_pos, &threads, &team))
 		return NULL;
-	void *row = (void *)(uintptr_t)given, *pos = (void *)(uintptr_t)to;
+	Starts starts = {(const void *)(uintptr_t)given, (void *)(uintptr_t)to, count, rows, threads, false, false};
 	bool inside;
 	Py_BEGIN_ALLOW_THREADS
 	if (wide)
-		inside = wide_pos ? wide_first(row, count, rows, pos) : wide_first_narrow(row, count, rows, pos);
+		inside = wide_pos ? wide_first(&starts, team) : wide_first_narrow(&starts, team);
 	else
-		inside = wide_pos ? narrow_first_wide(row, count, rows, pos) : narrow_first(row, count, rows, pos);
+		inside = wide_pos ? narrow_first_wide(&starts, team) : narrow_first(&starts, team);
 	Py_END_ALLOW_THREADS
 	return PyBool_FromLong(inside);
 }

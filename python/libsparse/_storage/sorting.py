@@ -18,12 +18,13 @@ from libsparse._lang.waiting import Waiting
 
 from . import memory
 from .fakes import is_fake
-from .threads import team
+from .threads import shared, team
 
 _KEY_LIMIT = 2**63 - 1
 _MODES = 16  # that C sorts by
 _SLOW = 1 << 20  # entries that may take a second
 _MANY = 1 << 14  # entries from which on C is worth its call
+_EACH = 1 << 15  # entries from which on a thread is worth its start
 _WINDOW, _LONG = 64, 255  # rows that are sorted by their lengths together, and the length from which on they are alike
 _INDICES = (torch.int32, torch.int64)
 _ANY, _WEAK, _STRICT = 0, 1, 2  # orders of coordinates: none, ascending, and without repeats
@@ -102,7 +103,7 @@ def _moved(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype,
     order = torch.empty(count, dtype=torch.int32, device="cpu")
     if not radix.sort(_addresses(coords), tuple(extents), _addresses(moved), order.data_ptr(), count, threads, team()):
         raise outside()
-    return _distinct(moved, order, none_again=radix.ascending(_addresses(moved), count) == _STRICT)
+    return _distinct(moved, order, none_again=radix.ascending(_addresses(moved), count, threads, team()) == _STRICT)
 
 
 def _addresses(arrays: Sequence[Tensor]) -> tuple[tuple[int, bool], ...]:
@@ -131,7 +132,7 @@ def by_rows(
         return None
     pos = torch.empty(extent + 1, dtype=torch.int32, device="cpu")
     if not mirrored and order_of([rows, columns], ()) == _STRICT:
-        radix.first_of_rows(memory.address(rows), False, count, extent, pos.data_ptr(), False)
+        radix.first_of_rows(memory.address(rows), False, count, extent, pos.data_ptr(), False, *shared(count, _EACH))
         return pos, columns, values
     room = 2 * count if mirrored else count
     moved = torch.empty(room, dtype=torch.int32, device="cpu")
@@ -156,8 +157,9 @@ def rows_are_right(pos: Tensor, crd: Tensor, rows: int, extent: int) -> bool:
     """
     radix = in_c()
     if radix is not None and is_plain(pos) and is_plain(crd):
-        wide = pos.dtype == torch.int64
-        return bool(radix.rows_are_right(memory.address(pos), memory.address(crd), wide, rows, extent, crd.numel()))
+        wide, count = pos.dtype == torch.int64, crd.numel()
+        arrays = memory.address(pos), memory.address(crd)
+        return bool(radix.rows_are_right(*arrays, wide, rows, extent, count, *shared(rows + count, _EACH)))
     try:
         _validate(True, pos, crd, rows, extent, crd.numel())
     except RuntimeError:
@@ -185,7 +187,7 @@ def first_of_rows(rows: Tensor, count: int, dtype: torch.dtype) -> Tensor | None
         return None
     first = torch.empty(count + 1, dtype=dtype, device="cpu")
     given = (memory.address(rows), rows.dtype == torch.int64, rows.numel(), count)
-    if not radix.first_of_rows(*given, first.data_ptr(), dtype == torch.int64):
+    if not radix.first_of_rows(*given, first.data_ptr(), dtype == torch.int64, *shared(rows.numel(), _EACH)):
         raise outside()
     return first
 
@@ -268,7 +270,8 @@ def order_of(coords: Sequence[Tensor], extents: Sequence[int]) -> int:
     """
     radix = in_c()
     if radix is not None and len(coords) <= _MODES and all(map(is_plain, coords)):
-        return int(radix.ascending(_addresses(coords), coords[0].numel()))
+        count = coords[0].numel()
+        return int(radix.ascending(_addresses(coords), count, *shared(count, _EACH)))
     last = -1
     for part in _slices(coords[0].numel()):
         keys = linear_keys([c[part] for c in coords], extents)

@@ -41,7 +41,7 @@ static inline void run_threads(int count, uint64_t team, void (*phase)(void *job
 	}
 	pthread_t threads[MOST_THREADS];
 	int begun = 0;
-	while (begun < count - 1 && pthread_create(&threads[begun], NULL, take_shares_apart, &shares) == 0)
+	while (begun < count - 1 && begun < MOST_THREADS && pthread_create(&threads[begun], NULL, take_shares_apart, &shares) == 0)
 		begun++;
 	take_shares(&shares);
 	while (begun > 0)

@@ -12,13 +12,15 @@ int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
-void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
+void *aligned_alloc(__SIZE_TYPE__, __SIZE_TYPE__);
+void *malloc(__SIZE_TYPE__);
 void *memset(void *, int, __SIZE_TYPE__);
 void free(void *);
 
-static void *allocate_zero(int64_t count, size_t size)
+static void *allocate(int64_t count, size_t size)
 {
-    return calloc((size_t)count + 1, size);
+    const size_t bytes = (size_t)count * size + 1;
+    return bytes < 4096 ? malloc(bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
 static inline int64_t max_i64(int64_t x, int64_t y)
@@ -62,7 +64,7 @@ int32_t kernel_assemble(int64_t *slots)
     memset(out_pos2, 0, (size_t)(n_j + 1) * sizeof *out_pos2);
     const int64_t rows = n_j;
     const int64_t parts = max_i64(min_i64(threads, A_pos2[n_i] / max_i64(rows + 1, 24000)), 1);
-    int32_t *restrict out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
+    int32_t *restrict out_next = allocate(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
         goto done;
@@ -77,6 +79,9 @@ int32_t kernel_assemble(int64_t *slots)
         {
             int64_t part_turn = 0;
             for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                for (int64_t p_2 = 0; p_2 < rows; p_2++) {
+                    out_next[part * rows + p_2] = 0;
+                }
                 const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
                 int64_t i_begin = 0;
                 int64_t i_begin_above = n_i;
@@ -115,19 +120,19 @@ int32_t kernel_assemble(int64_t *slots)
         }
         #pragma omp parallel num_threads(team_)
         {
-            int64_t p_2_turn = 0;
-            const int64_t p_2_trips = rows;
-            const int64_t p_2_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_2_trips, 1);
-            const int64_t p_2_parts = (p_2_trips + (p_2_chunk - 1)) / p_2_chunk;
-            for (int64_t p_2_part; (p_2_part = next_part(begun_, 0, &p_2_turn, p_2_parts)) < p_2_parts;) {
-                const int64_t p_2_end = min_i64(p_2_trips, (p_2_part + 1) * p_2_chunk);
-                for (int64_t p_2 = p_2_part * p_2_chunk; p_2 < p_2_end; p_2++) {
+            int64_t p_3_turn = 0;
+            const int64_t p_3_trips = rows;
+            const int64_t p_3_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_3_trips, 1);
+            const int64_t p_3_parts = (p_3_trips + (p_3_chunk - 1)) / p_3_chunk;
+            for (int64_t p_3_part; (p_3_part = next_part(begun_, 0, &p_3_turn, p_3_parts)) < p_3_parts;) {
+                const int64_t p_3_end = min_i64(p_3_trips, (p_3_part + 1) * p_3_chunk);
+                for (int64_t p_3 = p_3_part * p_3_chunk; p_3 < p_3_end; p_3++) {
                     int64_t length = 0;
                     for (int64_t part_2 = 0; part_2 < parts; part_2++) {
-                        const int64_t at = part_2 * rows + p_2;
+                        const int64_t at = part_2 * rows + p_3;
                         length += out_next[at];
                     }
-                    out_pos2[p_2 + 1] = (int32_t)length;
+                    out_pos2[p_3 + 1] = (int32_t)length;
                 }
             }
         }
@@ -162,7 +167,7 @@ int32_t kernel_compute(int64_t *slots)
     int32_t status = 0;
     const int64_t rows = n_j;
     const int64_t parts = max_i64(min_i64(threads, A_pos2[n_i] / max_i64(rows + 1, 24000)), 1);
-    int32_t *restrict out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
+    int32_t *restrict out_next = allocate(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
         goto done;
@@ -178,6 +183,9 @@ int32_t kernel_compute(int64_t *slots)
             {
                 int64_t part_turn = 0;
                 for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                    for (int64_t p = 0; p < rows; p++) {
+                        out_next[part * rows + p] = 0;
+                    }
                     const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
                     int64_t i_begin = 0;
                     int64_t i_begin_above = n_i;
@@ -208,6 +216,10 @@ int32_t kernel_compute(int64_t *slots)
                 }
             }
         }
+    } else {
+        for (int64_t p_2 = 0; p_2 < rows; p_2++) {
+            out_next[p_2] = 0;
+        }
     }
     const int64_t team_ = parts > 1 ? threads : 1;
     {
@@ -217,16 +229,16 @@ int32_t kernel_compute(int64_t *slots)
         }
         #pragma omp parallel num_threads(team_)
         {
-            int64_t p_turn = 0;
-            const int64_t p_trips = rows;
-            const int64_t p_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_trips, 1);
-            const int64_t p_parts = (p_trips + (p_chunk - 1)) / p_chunk;
-            for (int64_t p_part; (p_part = next_part(begun_, 0, &p_turn, p_parts)) < p_parts;) {
-                const int64_t p_end = min_i64(p_trips, (p_part + 1) * p_chunk);
-                for (int64_t p = p_part * p_chunk; p < p_end; p++) {
-                    int64_t begin = out_pos2[p];
+            int64_t p_3_turn = 0;
+            const int64_t p_3_trips = rows;
+            const int64_t p_3_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_3_trips, 1);
+            const int64_t p_3_parts = (p_3_trips + (p_3_chunk - 1)) / p_3_chunk;
+            for (int64_t p_3_part; (p_3_part = next_part(begun_, 0, &p_3_turn, p_3_parts)) < p_3_parts;) {
+                const int64_t p_3_end = min_i64(p_3_trips, (p_3_part + 1) * p_3_chunk);
+                for (int64_t p_3 = p_3_part * p_3_chunk; p_3 < p_3_end; p_3++) {
+                    int64_t begin = out_pos2[p_3];
                     for (int64_t part_2 = 0; part_2 < parts; part_2++) {
-                        const int64_t at = part_2 * rows + p;
+                        const int64_t at = part_2 * rows + p_3;
                         const int64_t count = out_next[at];
                         out_next[at] = (int32_t)begin;
                         begin += count;

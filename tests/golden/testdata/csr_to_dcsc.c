@@ -13,8 +13,16 @@ int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
+void *aligned_alloc(__SIZE_TYPE__, __SIZE_TYPE__);
 void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
+void *malloc(__SIZE_TYPE__);
 void free(void *);
+
+static void *allocate(int64_t count, size_t size)
+{
+    const size_t bytes = (size_t)count * size + 1;
+    return bytes < 4096 ? malloc(bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
 
 static void *allocate_zero(int64_t count, size_t size)
 {
@@ -76,7 +84,7 @@ int32_t kernel_assemble(int64_t *slots)
     }
     const int64_t rows = n_j;
     const int64_t parts = max_i64(min_i64(threads, A_pos2[n_i] / max_i64(rows + 1, 24000)), 1);
-    out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
+    out_next = allocate(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
         goto done;
@@ -91,6 +99,9 @@ int32_t kernel_assemble(int64_t *slots)
         {
             int64_t part_turn = 0;
             for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                for (int64_t p = 0; p < rows; p++) {
+                    out_next[part * rows + p] = 0;
+                }
                 const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
                 int64_t i_begin = 0;
                 int64_t i_begin_above = n_i;
@@ -129,28 +140,28 @@ int32_t kernel_assemble(int64_t *slots)
         }
         #pragma omp parallel num_threads(team_)
         {
-            int64_t p_turn = 0;
-            const int64_t p_trips = rows;
-            const int64_t p_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_trips, 1);
-            const int64_t p_parts = (p_trips + (p_chunk - 1)) / p_chunk;
-            for (int64_t p_part; (p_part = next_part(begun_, 0, &p_turn, p_parts)) < p_parts;) {
-                const int64_t p_end = min_i64(p_trips, (p_part + 1) * p_chunk);
-                for (int64_t p = p_part * p_chunk; p < p_end; p++) {
+            int64_t p_2_turn = 0;
+            const int64_t p_2_trips = rows;
+            const int64_t p_2_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_2_trips, 1);
+            const int64_t p_2_parts = (p_2_trips + (p_2_chunk - 1)) / p_2_chunk;
+            for (int64_t p_2_part; (p_2_part = next_part(begun_, 0, &p_2_turn, p_2_parts)) < p_2_parts;) {
+                const int64_t p_2_end = min_i64(p_2_trips, (p_2_part + 1) * p_2_chunk);
+                for (int64_t p_2 = p_2_part * p_2_chunk; p_2 < p_2_end; p_2++) {
                     int64_t length = 0;
                     for (int64_t part_2 = 0; part_2 < parts; part_2++) {
-                        const int64_t at = part_2 * rows + p;
+                        const int64_t at = part_2 * rows + p_2;
                         length += out_next[at];
                     }
-                    out_rows[p + 1] = (int32_t)length;
+                    out_rows[p_2 + 1] = (int32_t)length;
                 }
             }
         }
     }
     int64_t used = 0;
     int64_t total = 0;
-    for (int64_t p_2 = 0; p_2 < n_j; p_2++) {
-        total += out_rows[p_2 + 1];
-        if (out_rows[p_2 + 1] > 0) {
+    for (int64_t p_3 = 0; p_3 < n_j; p_3++) {
+        total += out_rows[p_3 + 1];
+        if (out_rows[p_3 + 1] > 0) {
             used++;
         }
     }
@@ -197,7 +208,7 @@ int32_t kernel_compute(int64_t *slots)
     }
     const int64_t rows = n_j;
     const int64_t parts = max_i64(min_i64(threads, A_pos2[n_i] / max_i64(rows + 1, 24000)), 1);
-    out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
+    out_next = allocate(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
         goto done;
@@ -212,6 +223,9 @@ int32_t kernel_compute(int64_t *slots)
         {
             int64_t part_turn = 0;
             for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                for (int64_t p = 0; p < rows; p++) {
+                    out_next[part * rows + p] = 0;
+                }
                 const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
                 int64_t i_begin = 0;
                 int64_t i_begin_above = n_i;
@@ -250,30 +264,30 @@ int32_t kernel_compute(int64_t *slots)
         }
         #pragma omp parallel num_threads(team_)
         {
-            int64_t p_turn = 0;
-            const int64_t p_trips = rows;
-            const int64_t p_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_trips, 1);
-            const int64_t p_parts = (p_trips + (p_chunk - 1)) / p_chunk;
-            for (int64_t p_part; (p_part = next_part(begun_, 0, &p_turn, p_parts)) < p_parts;) {
-                const int64_t p_end = min_i64(p_trips, (p_part + 1) * p_chunk);
-                for (int64_t p = p_part * p_chunk; p < p_end; p++) {
+            int64_t p_2_turn = 0;
+            const int64_t p_2_trips = rows;
+            const int64_t p_2_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_2_trips, 1);
+            const int64_t p_2_parts = (p_2_trips + (p_2_chunk - 1)) / p_2_chunk;
+            for (int64_t p_2_part; (p_2_part = next_part(begun_, 0, &p_2_turn, p_2_parts)) < p_2_parts;) {
+                const int64_t p_2_end = min_i64(p_2_trips, (p_2_part + 1) * p_2_chunk);
+                for (int64_t p_2 = p_2_part * p_2_chunk; p_2 < p_2_end; p_2++) {
                     int64_t length = 0;
                     for (int64_t part_2 = 0; part_2 < parts; part_2++) {
-                        const int64_t at = part_2 * rows + p;
+                        const int64_t at = part_2 * rows + p_2;
                         length += out_next[at];
                     }
-                    out_rows[p + 1] = (int32_t)length;
+                    out_rows[p_2 + 1] = (int32_t)length;
                 }
             }
         }
     }
     prefix_sum_i32(out_rows, rows + 1);
     int64_t used = 0;
-    for (int64_t p_2 = 0; p_2 < rows; p_2++) {
-        if (out_rows[p_2 + 1] > out_rows[p_2]) {
-            out_crd1[used] = (int32_t)p_2;
+    for (int64_t p_3 = 0; p_3 < rows; p_3++) {
+        if (out_rows[p_3 + 1] > out_rows[p_3]) {
+            out_crd1[used] = (int32_t)p_3;
             used++;
-            out_pos2[used] = (int32_t)(int64_t)out_rows[p_2 + 1];
+            out_pos2[used] = (int32_t)(int64_t)out_rows[p_3 + 1];
         }
     }
     out_pos1[1] = (int32_t)used;
@@ -285,16 +299,16 @@ int32_t kernel_compute(int64_t *slots)
         }
         #pragma omp parallel num_threads(team__)
         {
-            int64_t p_3_turn = 0;
-            const int64_t p_3_trips = rows;
-            const int64_t p_3_chunk = team__ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_3_trips, 1);
-            const int64_t p_3_parts = (p_3_trips + (p_3_chunk - 1)) / p_3_chunk;
-            for (int64_t p_3_part; (p_3_part = next_part(begun__, 0, &p_3_turn, p_3_parts)) < p_3_parts;) {
-                const int64_t p_3_end = min_i64(p_3_trips, (p_3_part + 1) * p_3_chunk);
-                for (int64_t p_3 = p_3_part * p_3_chunk; p_3 < p_3_end; p_3++) {
-                    int64_t begin = out_rows[p_3];
+            int64_t p_4_turn = 0;
+            const int64_t p_4_trips = rows;
+            const int64_t p_4_chunk = team__ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_4_trips, 1);
+            const int64_t p_4_parts = (p_4_trips + (p_4_chunk - 1)) / p_4_chunk;
+            for (int64_t p_4_part; (p_4_part = next_part(begun__, 0, &p_4_turn, p_4_parts)) < p_4_parts;) {
+                const int64_t p_4_end = min_i64(p_4_trips, (p_4_part + 1) * p_4_chunk);
+                for (int64_t p_4 = p_4_part * p_4_chunk; p_4 < p_4_end; p_4++) {
+                    int64_t begin = out_rows[p_4];
                     for (int64_t part_3 = 0; part_3 < parts; part_3++) {
-                        const int64_t at_2 = part_3 * rows + p_3;
+                        const int64_t at_2 = part_3 * rows + p_4;
                         const int64_t count = out_next[at_2];
                         out_next[at_2] = (int32_t)begin;
                         begin += count;
