@@ -152,3 +152,22 @@ def test_duplicates_of_halves_are_summed_in_floats():
     ones = torch.ones(1000, dtype=torch.bfloat16)
     t = ls.from_coo(torch.zeros(1, 1000, dtype=torch.int64), ones, (1,), "s")
     assert t.values().tolist() == [1000.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_means_of_halves_round_once(dtype: torch.dtype):
+    dense = torch.randn(60, 50) * (torch.rand(60, 50) < 0.3)
+    t, x = ls.tensor(dense.to(dtype)).requires_grad_(), torch.randn(50, 24, dtype=dtype, requires_grad=True)
+    counts = (dense.to(dtype) != 0).sum(1, keepdim=True).clamp(min=1).double()
+    wide, wide_x = (a.detach().double().requires_grad_() for a in (t.to_dense(), x))
+    upstream = torch.randn(60, 24, dtype=dtype)
+    wanted = (wide @ wide_x) / counts
+    wanted_grads = torch.autograd.grad(wanted, (wide, wide_x), upstream.double())
+    for _ in range(3):  # the later ones are repeated calls
+        found = ls.matmul(t, x, reduce="mean")
+        grads = torch.autograd.grad(found, (t, x), upstream)
+        close = {"rtol": torch.finfo(dtype).eps / 2, "atol": 1e-3, "check_dtype": False}
+        torch.testing.assert_close(found.double(), wanted, **close)
+        torch.testing.assert_close(grads[0].to_dense().double(), torch.where(dense != 0, wanted_grads[0], 0), **close)
+        torch.testing.assert_close(grads[1].double(), wanted_grads[1], **close)
+        assert [found.dtype, *(grad.dtype for grad in grads)] == [dtype] * 3

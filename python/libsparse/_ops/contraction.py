@@ -123,11 +123,7 @@ def _contract_folded(einsum: Einsum, operands: Sequence[Operand]) -> Result:
     """Computes an einsum whose indices are folded."""
     kinds = {o.data.dtype for o in operands if o.data is not None}
     target = einsum.dtype or (next(iter(kinds)) if len(kinds) == 1 else promotion.common(operands))
-    if (
-        target is not None
-        and kinds - {target}
-        and (tape.needed(operands) or not all(dtypes.holds(target, kind) for kind in kinds))
-    ):
+    if target is not None and kinds - {target} and not _are_mixed(operands, kinds, target):
         operands, kinds = unify(operands, target), {target}
     # Whether the dtype of the result follows from the operands: what is compared keeps its dtype here.
     implied = (kinds == {target} and einsum.combine not in operations.LOGICAL) or target is None
@@ -152,8 +148,15 @@ def _sums_an_operand(einsum: Einsum) -> bool:
     return first != second
 
 
+def _are_mixed(operands: Sequence[Operand], kinds: set[torch.dtype], target: torch.dtype) -> bool:
+    """Whether a kernel converts values as it reads them: not where autograd follows some of another dtype."""
+    if tape.is_transformed(operands) or not all(dtypes.holds(target, kind) for kind in kinds):
+        return False
+    return not tape.needed([o for o in operands if o.data is not None and o.data.dtype != target])
+
+
 def unify(operands: Sequence[Operand], dtype: torch.dtype | None) -> Sequence[Operand]:
-    """Brings all values to one dtype; autograd follows. Kernels take mixed dtypes, gradients don't."""
+    """Brings all values to one dtype; autograd follows."""
     if dtype is None:
         return operands
     return [o if o.data is None or o.data.dtype == dtype else o.with_data(o.data.to(dtype)) for o in operands]

@@ -25,6 +25,7 @@ COMBINATIONS = (
     *("mul", "add", "sub", "div", "min", "max", "and", "or", "xor", "first", "second"),
     *("pow", "atan2", "fmod", "remainder", "floor_divide", "hypot", "eq", "ne", "lt", "le", "gt", "ge"),
 )
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _ALIASES = {"amax": "max", "amin": "min", "or": "any", "and": "all", "add": "sum", "mul": "prod"}
 _COMBINATION_ALIASES = {"any": "or", "all": "and", "sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
 
@@ -119,9 +120,10 @@ def _mean(question: Einsum, operands: Sequence[Operand]) -> Tensor | None:
     pattern. It is the first one, so that it is multiplied once for a stored value and not for each element.
     """
     given = [number for number, o in enumerate(operands) if o.pattern is not None]
-    if question.combine != "mul" or len(given) != 1 or question.dtype not in (torch.float32, torch.float64):
+    if question.combine != "mul" or len(given) != 1 or question.dtype not in _FLOATS:
         return None
-    (number,), dtype = given, question.dtype
+    # Of half precision they are float32: the sum would lose what their reciprocal has lost.
+    (number,), dtype = given, torch.promote_types(question.dtype, torch.float32)
     indices, pattern = question.inputs[number], operands[number].sparsity
     kept = tuple(index for index in question.output if index in indices)
     format = question.output_format

@@ -54,15 +54,18 @@ def gradient(problem: Problem, operands: Sequence[Operand], grad: Operand, numbe
         grad,
         *(o if o.data is None else o.with_data(conjugate(o.data)) for o in map(operands.__getitem__, others)),
     ]
+    own = operands[number].values.dtype
+    dtype = own if any(o.data is not None and o.data.dtype != own for o in factors) else None
     if pattern is not None:
-        question = Einsum((indices, *inputs), indices, pattern.format, pattern_of=0)
+        question = Einsum((indices, *inputs), indices, pattern.format, pattern_of=0, dtype=dtype)
         values, found = contraction.contract(question, [Operand(pattern, None), *factors])
         assert found is not None
         return pattern.resample(values, found)
     # Indices that no other factor has were only summed over: the gradient is the same all along them.
     available = {index for term in inputs for index in term}
     kept = tuple(index for index in indices if index in available)
-    dense, _ = contraction.contract(Einsum(inputs, kept, contraction.dense_format(len(kept))), factors)
+    question = Einsum(inputs, kept, contraction.dense_format(len(kept)), dtype=dtype)
+    dense, _ = contraction.contract(question, factors)
     shape = operands[number].shape
     places = tuple(slice(None) if index in available else None for index in indices)
     return dense[places].expand(shape) if len(kept) < len(indices) else dense

@@ -54,8 +54,9 @@ class _Block:
         return bool(_uses(self.storage._cdata) == 1) and sys.getrefcount(self.storage) == 2
 
     def is_own(self) -> bool:
-        """Whether the storage is still what it was made as: some callers resize or share it."""
-        return self.storage.nbytes() == self.size and not self.storage.is_shared()
+        """Whether the storage is still what it was made as: some callers resize, share or fix it, as `numpy()` does."""
+        storage = self.storage
+        return storage.nbytes() == self.size and not storage.is_shared() and bool(storage.resizable())
 
 
 class _Blocks:

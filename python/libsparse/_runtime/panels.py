@@ -17,6 +17,7 @@ from .problem import Operand, Problem
 
 _CACHES: Final = 4  # near caches that the copies of all rows may take: those of a panel, a power of 2 of rows, take one
 _LEAST: Final = 64  # bytes of a panel's rows as a kernel reads them: a line of a cache
+_ROWS: Final = 16  # of a panel at least: the entries are read for each one, and with 8 take half of the time or more
 
 
 class Panels:
@@ -98,7 +99,7 @@ def divided(whole: Call, problem: Problem, operands: Sequence[Operand], build: C
         return whole
     count, row = rows.shape[0], (rows.shape[1] + whole.shape[1]) * rows.dtype.itemsize
     near = target.caches()[0] if target.caches() else 1 << 20
-    width = max(1 << max(1, near // row).bit_length() - 1, _LEAST // rows.dtype.itemsize)
+    width = max(1 << max(1, near // row).bit_length() - 1, _LEAST // rows.dtype.itemsize, _ROWS)
     if count < 2 * width or count * row < _CACHES * near or any(map(_is_beyond_caches, operands)):
         return whole
     call = build(problem, _panel(operands, number, 0, width))

@@ -39,31 +39,59 @@ BLOCK(block_16, pair)
 #endif
 
 #ifdef SHUFFLES
-typedef uint32_t four __attribute__((vector_size(16), aligned(4), may_alias));
+/* COUNT rows of COUNT elements at once, as vectors of 16 bytes. Vectors are interleaved with those half of all rows behind them as often as COUNT
+ * has factors of 2: each time, the number of an element's row takes a bit from that of its column. */
+#define TILE(NAME, TYPE, COUNT, LOW, HIGH)                                                                                        \
+	typedef TYPE vector_##NAME __attribute__((vector_size(16), aligned(sizeof(TYPE)), may_alias));                            \
+	static inline void tile_##NAME(TYPE *to, const TYPE *from, int64_t columns, int64_t step)                                 \
+	{                                                                                                                         \
+		vector_##NAME rows[COUNT], mixed[COUNT];                                                                          \
+		_Pragma("GCC unroll 8") for (int n = 0; n < COUNT; n++) rows[n] = *(const vector_##NAME *)(from + n * step);      \
+		_Pragma("GCC unroll 8") for (int mixes = 1; mixes < COUNT; mixes *= 2) {                                          \
+			_Pragma("GCC unroll 8") for (int n = 0; n < COUNT / 2; n++) {                                             \
+				mixed[2 * n] = __builtin_shufflevector(rows[n], rows[n + COUNT / 2], LOW);                        \
+				mixed[2 * n + 1] = __builtin_shufflevector(rows[n], rows[n + COUNT / 2], HIGH);                   \
+			}                                                                                                         \
+			_Pragma("GCC unroll 8") for (int n = 0; n < COUNT; n++) rows[n] = mixed[n];                               \
+		}                                                                                                                 \
+		_Pragma("GCC unroll 8") for (int n = 0; n < COUNT; n++) *(vector_##NAME *)(to + n * columns) = rows[n];           \
+	}                                                                                                                         \
+	static void whole_##NAME(char *to, const char *from, int64_t columns, int64_t step, int64_t r0, int64_t c0)               \
+	{                                                                                                                         \
+		for (int64_t r = r0; r < r0 + SIDE; r += COUNT)                                                                   \
+			for (int64_t c = c0; c < c0 + SIDE; c += COUNT)                                                           \
+				tile_##NAME((TYPE *)to + r * columns + c, (const TYPE *)from + c * step + r, columns, step);      \
+	}
+#define LIST(...) __VA_ARGS__
+TILE(2, uint16_t, 8, LIST(0, 8, 1, 9, 2, 10, 3, 11), LIST(4, 12, 5, 13, 6, 14, 7, 15))
+TILE(4, uint32_t, 4, LIST(0, 4, 1, 5), LIST(2, 6, 3, 7))
+TILE(8, uint64_t, 2, LIST(0, 2), LIST(1, 3))
 
-/* Four rows of four elements at once. */
-static inline void tile_4(uint32_t *to, const uint32_t *from, int64_t columns, int64_t step)
+/* Copies a block without ends, if there are tiles of such elements. */
+static bool copy_whole(char *to, const char *from, int64_t columns, int64_t step, int64_t r, int64_t c, int size)
 {
-	const four a = *(const four *)from, b = *(const four *)(from + step);
-	const four c = *(const four *)(from + 2 * step), d = *(const four *)(from + 3 * step);
-	const four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-	const four last_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7), last_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-	*(four *)to = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
-	*(four *)(to + columns) = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
-	*(four *)(to + 2 * columns) = __builtin_shufflevector(last_ab, last_cd, 0, 1, 4, 5);
-	*(four *)(to + 3 * columns) = __builtin_shufflevector(last_ab, last_cd, 2, 3, 6, 7);
-}
-
-static void whole_block_4(char *to, const char *from, int64_t columns, int64_t step, int64_t r0, int64_t c0)
-{
-	for (int64_t r = r0; r < r0 + SIDE; r += 4)
-		for (int64_t c = c0; c < c0 + SIDE; c += 4)
-			tile_4((uint32_t *)to + r * columns + c, (const uint32_t *)from + c * step + r, columns, step);
+	switch (size) {
+	case 2:
+		whole_2(to, from, columns, step, r, c);
+		return true;
+	case 4:
+		whole_4(to, from, columns, step, r, c);
+		return true;
+	case 8:
+		whole_8(to, from, columns, step, r, c);
+		return true;
+	default:
+		return false;
+	}
 }
 #endif
 
 static void copy_block(char *to, const char *from, int64_t columns, int64_t step, int64_t r, int64_t r1, int64_t c, int64_t c1, int size)
 {
+#ifdef SHUFFLES
+	if (r1 - r == SIDE && c1 - c == SIDE && copy_whole(to, from, columns, step, r, c, size))
+		return;
+#endif
 	switch (size) {
 	case 1:
 		block_1(to, from, columns, step, r, r1, c, c1);
@@ -72,12 +100,6 @@ static void copy_block(char *to, const char *from, int64_t columns, int64_t step
 		block_2(to, from, columns, step, r, r1, c, c1);
 		break;
 	case 4:
-#ifdef SHUFFLES
-		if (r1 - r == SIDE && c1 - c == SIDE) {
-			whole_block_4(to, from, columns, step, r, c);
-			break;
-		}
-#endif
 		block_4(to, from, columns, step, r, r1, c, c1);
 		break;
 	case 8:

@@ -95,24 +95,30 @@ def has_compatible_shallow_copy_type(input: Any, other: Any) -> bool:
 
 @implements(Tensor.copy_)
 def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
-    """Copies the values of a tensor with the same entries."""
+    """Copies the values, and what is not stored, of a tensor with the same entries in any format."""
     if not is_sparse(target) or not is_sparse(source):
         raise DtypeError(
             "copy_ between sparse and dense tensors is not possible; use to_dense or ls.tensor, or assign=True to load "
             "a state of the other kind"
         )
-    same = target.pattern is source.pattern or (
-        target.shape == source.shape and torch.equal(target.indices(), source.indices())
-    )
-    values = to_operand(target).data
-    if same and values is None and to_operand(source).data is None:
+    comparable = target.shape == source.shape  # and so the format is one of the source's modes
+    own, found = to_operand(target), to_operand(source.to_format(target.format) if comparable else source)
+    same = comparable and same_entries(own.sparsity, found.sparsity)
+    if same and own.data is None and found.data is None:
         return target
-    if not same or values is None:
+    if not same or own.data is None:
         raise ShapeError(
             f"copy_ needs two tensors with the same entries; these of {target.pattern} and {source.pattern} "
             "are at other places: load_state_dict takes assign=True to put another tensor there"
         )
-    values.copy_(source.values())
+    # Two paddings of the same entries may differ.
+    moved = found.sparsity is not own.sparsity and own.sparsity.format.padded
+    own.data.copy_(own.sparsity.resample(found.values, found.sparsity) if moved else found.values)
+    if found.fill != own.fill:
+        changed = own._replace(fill=to_operand(source.to(target.dtype)).fill)
+        sharers = sharing.sharers(target, changed, "copy_")
+        target._hold(changed)
+        sharing.spread(sharers, changed)
     return target
 
 
@@ -122,17 +128,26 @@ def backward(input: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> Non
     input.values().backward(_gradient("gradient", gradient, input), *args, **kwargs)
 
 
+@implements(torch.autograd.backward)
+def backward_of(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """The gradients of the leaves, or of inputs, that tensors depend on, added to their `grad`."""
+    given = _gradients("grad_tensors", grad_tensors, tensors)
+    wanted = None if inputs is None else _plain(inputs if isinstance(inputs, Tensor) else list(inputs))
+    torch.autograd.backward(_plain(tensors), given, retain_graph, create_graph, grad_variables, wanted)
+
+
 @implements(torch.autograd.grad)
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """The gradients of outputs by inputs; that of a SparseTensor has its pattern."""
     wanted: list[Any] = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    if isinstance(grad_outputs, (list, tuple)) and isinstance(outputs, (list, tuple)):
-        given: Any = [
-            _gradient(f"grad_outputs[{n}]", *p) for n, p in enumerate(zip(grad_outputs, outputs, strict=False))
-        ]
-    else:
-        single = isinstance(outputs, (list, tuple)) and len(outputs) == 1
-        given = _gradient("grad_outputs", grad_outputs, outputs[0] if single else outputs)
+    given = _gradients("grad_outputs", grad_outputs, outputs)
     found = torch.autograd.grad(_plain(outputs), [_plain(i) for i in wanted], given, *args, **kwargs)
     return tuple(g if g is None or not is_sparse(i) else i.with_values(g) for i, g in zip(wanted, found, strict=True))
 
@@ -159,6 +174,14 @@ def retain_grad(input: Any) -> None:
 def is_shared(input: Any) -> bool:
     """Whether every array is in shared memory."""
     return all(t.is_shared() for t in (*input.pattern.tensors(), input.values()))
+
+
+def _gradients(name: str, gradients: Any, of: Any) -> Any:
+    """The gradients of one tensor's values, or of those of several, that a user hands over."""
+    if isinstance(gradients, (list, tuple)) and isinstance(of, (list, tuple)):
+        return [_gradient(f"{name}[{n}]", *pair) for n, pair in enumerate(zip(gradients, of, strict=False))]
+    single = isinstance(of, (list, tuple)) and len(of) == 1
+    return _gradient(name, gradients, of[0] if single else of)
 
 
 def _gradient(name: str, gradient: Any, of: Any) -> Any:

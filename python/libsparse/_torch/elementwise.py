@@ -85,8 +85,8 @@ def _reflected(function: Any, absorbing: tuple[int, ...] = ()) -> Callable[..., 
 
 
 def _reciprocals(other: Any, input: Any) -> Tensor:
-    """`other / input` as torch computes it of a number: numbers divided by 0 are then what they are there."""
-    quotients: Tensor = torch.reciprocal(input) * other
+    """`other / input`; of a number as torch computes it: numbers divided by 0 are then what they are there."""
+    quotients: Tensor = torch.div(other, input) if isinstance(other, Tensor) else torch.reciprocal(input) * other
     return quotients
 
 

@@ -57,7 +57,7 @@ def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
     followed = torch.is_grad_enabled() and (target.requires_grad or found.values.requires_grad)
     if followed and target.requires_grad and target.is_leaf:
         raise DtypeError(f"{name}: a leaf that requires grad can't be changed in place; use torch.no_grad()")
-    found = dress(found).to(target.dtype)._operand()
+    found = dress(found).to(target.dtype).to_format(target.format)._operand()
     own = to_operand(target).data
     if found.pattern is target.pattern and own is not None and not followed:
         own.copy_(found.values)
@@ -65,6 +65,11 @@ def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
         sharers = sharing.sharers(target, found, name)
         target._hold(found)
     else:
+        if target.pattern.traced:
+            raise UnsupportedError(
+                f"{name}: in a compiled graph a tensor ({to_operand(target)}) can't take over other entries, which "
+                f"would be lost; return the result of {name.strip('_')}, or call {name} outside of the graph"
+            )
         sharers = sharing.sharers(target, found, name)
         keeps_following = target.requires_grad and not followed
         if own is not None and not (followed or own.is_inference()):  # what autograd has saved is out of date

@@ -20,6 +20,7 @@ from libsparse._tensor.dispatch_table import handlers, title
 from libsparse._tensor.recording import current, recorders
 from libsparse._tensor.short_product import multiply_in_c, multiply_in_python, multiply_into
 from libsparse._tensor.sparse_tensor import SparseTensor
+from libsparse._trace.frames import leave_alone
 
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 _WRITABLE = frozenset({"data", "real", "imag"})  # properties that torch lets users assign to
@@ -161,6 +162,9 @@ def _checked(handler: Callable[..., Any], function: Any, ranks: tuple[int, ...] 
     call.__name__, call.__doc__, call.__wrapped__ = handler.__name__, handler.__doc__, handler  # type: ignore[attr-defined]
     call.__qualname__, call.__module__ = handler.__qualname__, handler.__module__
     return call
+
+
+leave_alone(_checked(_product_into, torch.mm))  # and with it all handlers, whose code it has
 
 
 def _copied(result: Any, out: Any, name: str) -> Tensor:
