@@ -345,5 +345,5 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
 
 _traced_classes.append(SparseTensor)
 repeated.know(SparseTensor, dress)
-# Where a graph breaks at a pattern, which is no tensor, or at a call whose result has as many entries as its values say.
+# Where a graph breaks at a pattern, which is no tensor, or at a call of a function that has no node in it.
 leave_alone(SparseTensor.__new__, _wrapped, SparseTensor.__torch_function__)
