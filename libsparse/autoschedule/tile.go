@@ -55,7 +55,7 @@ func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 		d.pack(a, wide, width)
 		return true
 	}
-	n, width := a.Extent(v), d.machine.tile(a)
+	n := a.Extent(v)
 	ws := schedule.Precompute{At: w.at, Name: free(a, "w"), Storage: cin.Tile}
 	if !w.tiles && d.blockTile(a, w, n) {
 		return false
@@ -70,6 +70,12 @@ func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 		d.note("workspace %s: %d sums over %s in registers across the reduction", ws.Name, n, v)
 		return false
 	}
+	return d.strip(a, w, v, ws)
+}
+
+// strip cuts the variable whose sums don't fit in the registers, or whose extent is not known, into tiles whose sums do. It reports what tile does.
+func (d *Decision) strip(a bind.Assignment, w workspace, v index.Var, ws schedule.Precompute) (shared bool) {
+	n, width := a.Extent(v), d.machine.tile(a)
 	first := w.at - 1
 	factor := min(width, n/8*8)
 	tail := int64(8)
@@ -89,11 +95,20 @@ func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 	if index.Exact(n) {
 		d.add(schedule.Bound{Var: v, Extent: n})
 	}
-	d.add(schedule.Split{Var: v, Outer: outer, Inner: inner, Factor: factor, Tail: tail})
+	// Of the extents of such a class, which are below the next multiple of 8, the entries are read once.
+	joined := why != "" && !index.Exact(n) && n == factor+1 && n < 64
+	d.add(schedule.Split{Var: v, Outer: outer, Inner: inner, Factor: factor, Tail: tail, Joined: joined})
 	d.add(schedule.Reorder{Vars: append(order, inner)})
 	d.add(ws)
 	d.hoist(a, first, ws.Name)
+	if joined {
+		d.interleave(a, n)
+	}
 	d.add(schedule.Vectorize{Var: inner})
+	if joined {
+		d.note("%s in a tile of %d and one of %d that ends where %s does: the sums of both stay in registers across the reduction", v, factor, tail, v)
+		return false
+	}
 	d.note("%s in tiles of %d: the sums of a tile stay in registers across the reduction (tail in tiles of %d)", v, factor, tail)
 	if why != "" {
 		d.note("the loop over tiles stays inside: %s", why)

@@ -20,10 +20,12 @@ type Relation interface {
 //
 // The last strip ends where Parent does, unless Tail is set: then what is left over is covered by strips of width Tail,
 // the last one shifted inwards so that it overlaps its neighbour. That is right only where the elements of a strip are
-// set once, not reduced into.
+// set once, not reduced into. Joined says that there is one strip of width Factor and one of width Tail, which share the loops between the
+// one over strips and those inside.
 type Split struct {
 	Parent, Outer, Inner index.Var
 	Factor, Parts, Tail  int64
+	Joined               bool
 }
 
 // From implements Relation.
@@ -36,6 +38,8 @@ func (s *Split) String() string {
 	switch {
 	case s.Parts > 0:
 		return fmt.Sprintf("divide %s = %s * ceil(%s / %d) + %s", s.Parent, s.Outer, s.Parent, s.Parts, s.Inner)
+	case s.Joined:
+		return fmt.Sprintf("split %s = %s * %d + %s, tail %d, joined", s.Parent, s.Outer, s.Factor, s.Inner, s.Tail)
 	case s.Tail > 0:
 		return fmt.Sprintf("split %s = %s * %d + %s, tail %d", s.Parent, s.Outer, s.Factor, s.Inner, s.Tail)
 	default:

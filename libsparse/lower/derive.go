@@ -179,6 +179,9 @@ func (l *lowerer) resolve(v index.Var, e *env, out *resolved) {
 // tiles lowers the loop over the outer half of a split: full tiles first, then the remainder in tiles of the tail's
 // width, the last of them shifted inwards so that no tile has a variable width.
 func (l *lowerer) tiles(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []ir.Stmt {
+	if s.Joined {
+		return l.joined(f, s, e)
+	}
 	n := l.extent(s.Parent)
 	base := l.Index(string(f.Var))
 	full := l.tile(f, s, e, base, s.Factor)
@@ -197,6 +200,20 @@ func (l *lowerer) tiles(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []
 	rest = append(rest, l.tile(f, s, e, shifted, s.Tail)...)
 	done := ir.Mul(ir.Div(n, ir.Const(s.Factor)), ir.Const(s.Factor))
 	return append(out, loop(at, done, n, s.Tail, rest))
+}
+
+// joined lowers one full tile and one of the tail's width, which ends where the values do, with one loop between them and what is inside.
+func (l *lowerer) joined(f *cin.Forall, s *cin.Split, e env) []ir.Stmt {
+	shifted := l.Index(string(f.Var) + "_shifted")
+	full, tail := l.tile(f, s, e, ir.Const(0), s.Factor), l.tile(f, s, e, shifted, s.Tail)
+	if len(full) == 0 {
+		return nil
+	}
+	both, ok := ir.Fuse(full, tail)
+	if !ok {
+		both = slices.Concat(full, tail)
+	}
+	return append([]ir.Stmt{ir.Let(shifted, ir.Sub(l.extent(s.Parent), ir.Const(s.Tail)))}, both...)
 }
 
 // tile lowers the body of the loop over tiles for the one that starts at base.

@@ -25,8 +25,13 @@ func (l *lowerer) guards() []ir.Stmt {
 	}
 	for _, r := range l.program.Relations {
 		if s, ok := r.(*cin.Split); ok && s.Tail > 0 {
-			if n, ok := l.extent(s.Parent).(*ir.Int); !ok || n.Value < s.Tail {
-				refuse(ir.Is(l.extent(s.Parent), ir.Lt, ir.Const(s.Tail)))
+			n := l.extent(s.Parent)
+			switch known, ok := n.(*ir.Int); {
+			case s.Joined:
+				refuse(ir.Is(n, ir.Le, ir.Const(s.Factor)))
+				refuse(ir.Is(n, ir.Gt, ir.Const(s.Factor+s.Tail)))
+			case !ok || known.Value < s.Tail:
+				refuse(ir.Is(n, ir.Lt, ir.Const(s.Tail)))
 			}
 		}
 	}

@@ -61,6 +61,7 @@ func (a *arguments) split() Command {
 		if c.Tail = a.number(tail); c.Tail < 1 {
 			a.failf("a tail is at least 1")
 		}
+		c.Joined = a.choice("joined") != ""
 	}
 	return c
 }

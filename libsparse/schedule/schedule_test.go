@@ -266,6 +266,8 @@ func TestPreconditions(t *testing.T) {
 		{spmm, nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 4}, Reorder{[]index.Var{"k", "i"}}}, "there is no loop over k: it has become [k0 k1]"},
 		{spmm, nil, []Command{Split{Var: "l", Outer: "l0", Inner: "l1", Factor: 4, Tail: 1}}, "there is no loop over l"},
 		{spmm, nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 4, Tail: 3}}, "the tail has to divide the factor"},
+		{spmm, nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 4, Joined: true}}, "strips are joined with those of a tail"},
+		{"D(i,k) = B(i,k)", nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 4, Tail: 4, Joined: true}, Reorder{vars3("k0", "i", "k1")}, Parallelize{Var: "k0"}}, "no units can share them"},
 		{spmm, nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 0}}, "the factor has to be at least 1"},
 		{spmm, nil, []Command{Split{Var: "k", Outer: "i", Inner: "k1", Factor: 4, Tail: 1}}, "i is already a variable"},
 		{spmm, nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 4, Tail: 2}}, "strips that overlap would count twice"},

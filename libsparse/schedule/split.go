@@ -10,10 +10,12 @@ import (
 
 // Split divides the loop over Var into a loop over strips of Factor values and one inside a strip. The last strip ends
 // where the values do. With a Tail, the remainder runs in strips of that width, the last of which is shifted inwards:
-// every strip has a constant width then, but elements are written twice.
+// every strip has a constant width then, but elements are written twice. Joined says that there is one strip of either width, and that
+// loops inside which both run are run once: such as those over the entries of a row, where the strips are of a dense operand.
 type Split struct {
 	Var, Outer, Inner index.Var
 	Factor, Tail      int64
+	Joined            bool
 }
 
 const (
@@ -22,10 +24,14 @@ const (
 )
 
 func (c Split) String() string {
-	if c.Tail == 0 {
+	switch {
+	case c.Tail == 0:
 		return fmt.Sprintf("split(%s, %s, %s, %d)", c.Var, c.Outer, c.Inner, c.Factor)
+	case c.Joined:
+		return fmt.Sprintf("split(%s, %s, %s, %d, tail=%d, joined)", c.Var, c.Outer, c.Inner, c.Factor, c.Tail)
+	default:
+		return fmt.Sprintf("split(%s, %s, %s, %d, tail=%d)", c.Var, c.Outer, c.Inner, c.Factor, c.Tail)
 	}
-	return fmt.Sprintf("split(%s, %s, %s, %d, tail=%d)", c.Var, c.Outer, c.Inner, c.Factor, c.Tail)
 }
 
 // Apply implements Command.
@@ -35,10 +41,12 @@ func (c Split) Apply(p *cin.Program) (*cin.Program, error) {
 		return nil, failf(c, "the factor has to be at least 1 and at most %d", int64(maxFactor))
 	case c.Tail < 0 || c.Tail > 0 && c.Factor%c.Tail != 0:
 		return nil, failf(c, "the tail has to divide the factor")
+	case c.Joined && c.Tail == 0:
+		return nil, failf(c, "strips are joined with those of a tail; name its width")
 	case c.Tail > 0 && p.Derivation(p.Original(c.Var)) != nil:
 		return nil, failf(c, "%s is derived from %v, so its last strip can't be shifted; leave tail out", c.Var, p.Roots(c.Var))
 	}
-	return cut(c, p, &cin.Split{Parent: c.Var, Outer: c.Outer, Inner: c.Inner, Factor: c.Factor, Tail: c.Tail})
+	return cut(c, p, &cin.Split{Parent: c.Var, Outer: c.Outer, Inner: c.Inner, Factor: c.Factor, Tail: c.Tail, Joined: c.Joined})
 }
 
 // check refuses shifted strips of what is stored sparsely, and of sums: what overlaps would count twice. They have no number,
@@ -61,6 +69,9 @@ func (c Split) check(p *cin.Program) (err error) {
 	loopsOver(p, c.Outer, func(f *cin.Forall, _ []*cin.Forall) {
 		if a := innermost(f.Body); a.Reduce != "" || p.Source.Of(a.LHS.Tensor).Discovered() {
 			err = failf(c, "%s is reduced into, so strips that overlap would count twice; leave tail out", a.LHS)
+		}
+		if c.Joined && f.Unit != cin.Serial {
+			err = failf(c, "the strips of %s are joined, so that no units can share them", c.Var)
 		}
 	})
 	return err

@@ -11,7 +11,7 @@ import (
 
 // TestRoundTrip reads what it prints.
 func TestRoundTrip(t *testing.T) {
-	const text = "reorder(i, k, j); split(k, k0, k1, 64); split(k1, a, b, 8, tail=4); divide(i, i0, i1, 4); fuse(i, j, f); pos(f, p, A); " +
+	const text = "reorder(i, k, j); split(k, k0, k1, 64); split(k1, a, b, 8, tail=4); split(b, c, d, 8, tail=8, joined); divide(i, i0, i1, 4); fuse(i, j, f); pos(f, p, A); " +
 		"bound(k, 16); precompute(all, w, at=1); precompute(B(j,k) * sin(x(j)), v, at=0, array); precompute(Q*K, u, at=2, tile); " +
 		"precompute(all, t, at=0, rename=i:iw); precompute(all, s, at=0, hash, rename=i:iw j:jw); " +
 		"unroll(j, 4); prefetch(j, 16); ahead(j, A, 512); adjacent(j); vectorize(k); parallelize(i, threads); parallelize(p, threads, atomics); parallelize(p, threads, temporary); " +
@@ -47,6 +47,8 @@ func TestSpans(t *testing.T) {
 		{"split(k, k0, k1)", "split(k, k0, k1)", "the factor is missing; expected split("},
 		{"split(k, k0, k1, x)", "split(k, k0, k1, x)", `"x" is no integer`},
 		{"split(k, k0, k1, 4, 5)", "split(k, k0, k1, 4, 5)", "too many arguments"},
+		{"split(k, k0, k1, 8, tail=8, apart)", "split(k, k0, k1, 8, tail=8, apart)", `"apart" is none of joined`},
+		{"split(k, k0, k1, 8, joined)", "split(k, k0, k1, 8, joined)", "too many arguments"},
 		{"split(k, k0, k1, 8, tail=0)", "split(k, k0, k1, 8, tail=0)", "a tail is at least 1"},
 		{"fuse(i, 2, f)", "fuse(i, 2, f)", `"2" is no variable`},
 		{"vectorize k", "vectorize k", `there is no command "vectorize k"`},

@@ -45,11 +45,12 @@ def test_numbers_of_entries_of_one_operand(n, rows, want):
 
 
 @pytest.mark.parametrize(
-    ("n", "want"), [(0, 10), (15, 10), (16, 25), (31, 25), (1024, 1537), (2047, 1537), (2048, 3073)]
+    ("n", "want"), [(0, 10), (15, 10), (16, 26), (31, 26), (1024, 1538), (2047, 1538), (2048, 3074)]
 )
 def test_octaves(n, want):
     assert size_classes.finely(n) == want
     assert size_classes.finely(want) == want
+    assert not size_classes.is_small_width(want) or n < 16
 
 
 @pytest.mark.parametrize("rows", [1, 20, 1000, 99999])

@@ -50,9 +50,16 @@ class Schedule:
         """Puts directly nested loops in this order."""
         return self.then(f"reorder({', '.join(indices)})")
 
-    def split(self, index: str, outer: str, inner: str, factor: int, tail: int | None = None) -> Schedule:
-        """Cuts a loop into strips of `factor` values; with `tail`, the last strips are shifted and overlap."""
+    def split(
+        self, index: str, outer: str, inner: str, factor: int, tail: int | None = None, joined: bool = False
+    ) -> Schedule:
+        """Cuts a loop into strips of `factor` values; with `tail`, the last strips are shifted and overlap.
+
+        With `joined`, there is one strip of either length, and loops between the one over strips and those inside
+        are run once for both.
+        """
         last = "" if tail is None else f", tail={tail}"
+        last += ", joined" if joined else ""
         return self.then(f"split({index}, {outer}, {inner}, {factor}{last})")
 
     def divide(self, index: str, outer: str, inner: str, parts: int) -> Schedule:
