@@ -95,8 +95,8 @@ func (d *Decision) strip(a bind.Assignment, w workspace, v index.Var, ws schedul
 	if index.Exact(n) {
 		d.add(schedule.Bound{Var: v, Extent: n})
 	}
-	// Of the extents of such a class, which are below the next multiple of 8, the entries are read once.
-	joined := why != "" && !index.Exact(n) && n == factor+1 && n < 64
+	// Of the extents of such a class, which are below the next multiple of 8, the entries are read once; an outermost loop is for threads.
+	joined := why != "" && first > 0 && !index.Exact(n) && n == factor+1 && n < 64
 	d.add(schedule.Split{Var: v, Outer: outer, Inner: inner, Factor: factor, Tail: tail, Joined: joined})
 	d.add(schedule.Reorder{Vars: append(order, inner)})
 	d.add(ws)
