@@ -34,12 +34,9 @@ func (s *Store) Build(ctx context.Context, key, source string, build func(dir st
 	if err := build(dir); err != nil {
 		return Entry{}, err
 	}
-	if err := s.publish(key, dir); err != nil {
-		return Entry{}, s.problem("can't be written", err)
-	}
-	entry, err := s.read(key)
+	entry, err := s.publish(key, dir)
 	if err != nil {
-		return Entry{}, s.problem("can't be read", err)
+		return Entry{}, s.problem("can't be written", err)
 	}
 	return entry, nil
 }
@@ -53,25 +50,27 @@ func (s *Store) removeStale(key string) {
 	}
 }
 
-// publish makes dir the entry of key, in place of a bad one.
-func (s *Store) publish(key, dir string) error {
+// publish makes dir the entry of key, in place of a bad one. It isn't read again: another process may have cleared the
+// cache by then.
+func (s *Store) publish(key, dir string) (Entry, error) {
 	if err := removeOthers(dir); err != nil {
-		return err
+		return Entry{}, err
 	}
-	if err := seal(dir, key); err != nil {
-		return err
+	m, err := seal(dir, key)
+	if err != nil {
+		return Entry{}, err
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {
-		return err
+		return Entry{}, err
 	}
 	target := s.entryDir(key)
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-		return err
+		return Entry{}, err
 	}
 	if err := s.discard(key); err != nil {
-		return err
+		return Entry{}, err
 	}
-	return os.Rename(dir, target)
+	return s.entry(m), os.Rename(dir, target)
 }
 
 // removeOthers removes files that the build left in dir besides object and source.

@@ -77,29 +77,34 @@ func (s *Store) read(key string) (Entry, error) {
 	if describe(object) != m.Object || describe(source) != m.Source {
 		return Entry{}, errTorn
 	}
+	return s.entry(m), nil
+}
+
+// entry is the entry that m describes.
+func (s *Store) entry(m meta) Entry {
+	dir := s.entryDir(m.Key)
 	return Entry{
-		Key: key, Object: filepath.Join(dir, ObjectName), Source: filepath.Join(dir, SourceName),
+		Key: m.Key, Object: filepath.Join(dir, ObjectName), Source: filepath.Join(dir, SourceName),
 		SHA256: m.Object.SHA256, Size: m.Object.Size + m.Source.Size,
-	}, nil
+	}
 }
 
 // seal writes meta.json for the object and source in dir. Nothing waits for the disk: an entry that a loss of power tears does not
 // have its checksums, and is built again.
-func seal(dir, key string) error {
-	var m meta
-	m.Key = key
+func seal(dir, key string) (meta, error) {
+	m := meta{Key: key}
 	for name, f := range map[string]*fileMeta{ObjectName: &m.Object, SourceName: &m.Source} {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			return err
+			return m, err
 		}
 		*f = describe(content)
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
-		return err
+		return m, err
 	}
-	return os.WriteFile(filepath.Join(dir, MetaName), text, 0o600)
+	return m, os.WriteFile(filepath.Join(dir, MetaName), text, 0o600)
 }
 
 // PutRequest stores the answer to the compile request called name, replacing an older one as a whole. The file's first

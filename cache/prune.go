@@ -137,9 +137,9 @@ func (s *Store) sweep() {
 	left, _ := filepath.Glob(filepath.Join(s.root, "tmp", "*"))
 	for _, path := range left {
 		key, _, _ := strings.Cut(filepath.Base(path), ".")
-		if key == "request" {
+		if key == "request" || key == "cleared" { // the latter has what Python's ls.cache.clear() removes
 			if stat, err := os.Stat(path); err == nil && time.Since(stat.ModTime()) > time.Hour {
-				_ = os.Remove(path)
+				_ = os.RemoveAll(path)
 			}
 			continue
 		}

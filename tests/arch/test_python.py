@@ -67,6 +67,7 @@ MAY_IMPORT = {
 # What is optional or slow to import, and needed by few.
 LAZY = {
     "_cli/commands.py": {"libsparse.demo"},
+    "_compiler/kernel.py": {"libsparse._compiler.unusable"},  # where a kernel can't be used
     "_compiler/target.py": {"platform"},  # for systems without /proc
     "__init__.py": {
         "libsparse._compiler.target",  # which asks the system, with the first tensor

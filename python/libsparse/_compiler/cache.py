@@ -5,13 +5,19 @@ Only the compiler writes kernels; this module counts and deletes them.
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from libsparse._lang.errors import ToolchainError
 from libsparse._lang.records import NamedTuple
 
 from . import kernel, native, request, target
+
+_ABANDONED = 3600  # seconds after which nobody goes on with what is in `tmp/`
 
 
 class CacheInfo(NamedTuple):
@@ -62,11 +68,14 @@ class Cache:
             True
         """
         objects = list(self.path.glob("kernels/*/*/kernel.so"))
-        size = sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())
+        files = (Path(folder, name) for folder, _, names in os.walk(self.path) for name in names)
+        size = sum(map(_size, files))
         return CacheInfo(self.path, len(objects), size, len(kernel.known()), packed(), len(request.tuned()))
 
     def clear(self) -> None:
         """Deletes every kernel of this version and what `ls.tune` has found, and forgets those this process knows.
+
+        Kernels that are being compiled meanwhile, here or in another process, may be kept.
 
         Raises:
             ToolchainError: The folder can't be deleted.
@@ -78,9 +87,35 @@ class Cache:
         kernel.forget()
         try:
             if self.path.exists():
-                shutil.rmtree(self.path)
+                _empty(self.path)
         except OSError as error:
             raise ToolchainError(f"the kernel cache {self.path} can't be cleared: {error}") from error
+
+
+def _size(path: Path) -> int:
+    """The bytes of a file; none if it is gone by now."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _empty(root: Path) -> None:
+    """Deletes what is in the cache; folders, locks and what is being made stay, as others use them meanwhile.
+
+    Entries are moved away first, so that nobody sees a part of one, or puts a new one into a folder that is deleted.
+    """
+    room = root / "tmp"
+    room.mkdir(mode=0o700, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix="cleared.", dir=room))
+    parts = ("requests/*.json", "tuned/*.json", "kernels/*/*")
+    for number, path in enumerate(path for part in parts for path in root.glob(part)):
+        with suppress(FileNotFoundError):  # another has removed it
+            path.rename(aside / str(number))
+    for left in [aside, *room.iterdir()]:
+        with suppress(FileNotFoundError):  # whoever has made it is done
+            if left == aside or left.stat().st_mtime < time.time() - _ABANDONED:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
 def packed() -> int:

@@ -246,12 +246,17 @@ def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
         # Kernels of the pack don't name the OpenMP runtime, as each torch has one of its own; this lets them find it.
         _system.dlopen(os.fsencode(threads.openmp()), os.RTLD_NOLOAD | os.RTLD_NOW | os.RTLD_GLOBAL)
         found = _stored(folder, request.key(request.widened(wanted), native.BUILD, level))
-    if found is not None:
-        return found
-    try:
-        return load(native.compile_request(request.complete(wanted, name)), root)
-    except _Unusable as error:
-        raise InternalError(f"the kernel that was just compiled can't be used: {error}") from error
+    number = 0
+    while found is None:
+        info = native.compile_request(request.complete(wanted, name))
+        try:
+            found = load(info, root)
+        except _Unusable as error:
+            from .unusable import raise_unless_gone  # nearly all can be used
+
+            raise_unless_gone(f"{root}/{info.get('object', '')}", error, number)
+            number += 1
+    return found
 
 
 def _stored(root: str, name: str) -> Kernel | None:
@@ -271,8 +276,7 @@ def _answer(folder: str, name: str) -> dict[str, Any]:
 
 
 def _content(path: str) -> bytes:
-    # A first call has no time for file objects.
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # a first call has no time for file objects
     try:
         return os.read(descriptor, os.fstat(descriptor).st_size)
     finally:
@@ -280,11 +284,7 @@ def _content(path: str) -> bytes:
 
 
 def load(info: dict[str, Any], root: str) -> Kernel:
-    """Loads a kernel from the compiler's description of it, whose paths start from `root`.
-
-    Raises:
-        _Unusable: The description or the object is unusable.
-    """
+    """Loads a kernel from the compiler's description of it, whose paths start from `root`, if that is usable."""
     try:
         if info["abi"] != ABI_VERSION or info["version"] != VERSION:
             raise _Unusable(f"made by version {info['version']}, interface {info['abi']}")

@@ -56,6 +56,15 @@ def cache_dir() -> str | None:
     return _cache_dir
 
 
+def is_text(path: str) -> bool:
+    """Whether a path can be written in UTF-8, as requests to the compiler are."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class options:
     """Changes settings at once; as a context manager, until the block is left.
 
@@ -115,6 +124,8 @@ class options:
             raise error(f"options(num_threads={num_threads!r}): expected {expected}")
         if cache_dir is not _KEEP and not isinstance(cache_dir, str | os.PathLike | None):
             raise DtypeError(f"options(cache_dir={cache_dir!r}): expected a path, or None for the default")
+        if isinstance(cache_dir, str | os.PathLike) and not is_text(str(Path(cache_dir).absolute())):
+            raise FormatError(f"options(cache_dir={cache_dir!r}): expected a name in UTF-8")
         if derived_bytes not in (_KEEP, None) and (type(derived_bytes) is not int or derived_bytes < 0):
             error = FormatError if type(derived_bytes) is int else DtypeError
             raise error(f"options(derived_bytes={derived_bytes!r}): expected a number of bytes, or None for no bound")

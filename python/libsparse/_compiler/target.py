@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from libsparse._lang.errors import LibsparseError
+from libsparse._lang.errors import LibsparseError, ToolchainError
 from libsparse._storage.threads import openmp
 
 from . import settings
@@ -141,7 +141,12 @@ def cache_dir() -> str:
     if chosen is not None:
         return chosen
     folder = os.environ.get("LIBSPARSE_CACHE_DIR") or (os.environ.get("XDG_CACHE_HOME") or "~/.cache") + "/libsparse"
-    return os.path.abspath(os.path.expanduser(folder))  # noqa: PTH100, PTH111  # as above
+    found = os.path.abspath(os.path.expanduser(folder))  # noqa: PTH100, PTH111  # as above
+    if not settings.is_text(found):
+        raise ToolchainError(
+            f"the kernel cache {found!r}: expected a name in UTF-8; name another by LIBSPARSE_CACHE_DIR"
+        )
+    return found
 
 
 def cache_bytes() -> int:
@@ -151,7 +156,7 @@ def cache_bytes() -> int:
         return 0
     if not text.isdecimal() or int(text) < 1:
         raise LibsparseError(f"LIBSPARSE_CACHE_MIB={text!r}: expected a positive number of MiB")
-    return int(text) << 20
+    return min(int(text) << 20, sys.maxsize)
 
 
 def target() -> dict[str, Any]:

@@ -1,0 +1,116 @@
+"""Clearing the kernel cache made compilations of others fail, and faults of its folder were reported as bugs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from libsparse._compiler import kernel, native, target
+
+import libsparse as ls
+
+
+def _compiles(number: float) -> None:
+    A = ls.eye(5)
+    found = ls.evaluate(f"y(i) = {number} * A(i,j) * b(j)", A=A, b=torch.ones(5))
+    assert torch.equal(torch.as_tensor(found), torch.full((5,), number))
+
+
+def test_kernels_are_compiled_while_another_thread_clears(tmp_path: Path) -> None:
+    done = threading.Event()
+
+    def clear() -> None:
+        while not done.wait(0.01):
+            ls.cache.clear()
+
+    with ls.options(cache_dir=tmp_path):
+        thread = threading.Thread(target=clear)
+        thread.start()
+        try:
+            for number in range(5):
+                _compiles(number + 0.25)
+        finally:
+            done.set()
+            thread.join()
+
+
+def test_what_is_being_made_stays(tmp_path: Path) -> None:
+    with ls.options(cache_dir=tmp_path):
+        _compiles(0.5)
+        root = ls.cache.path
+        being, left = root / "tmp" / "key.1", root / "tmp" / "key.2"
+        for folder in (being, left):
+            folder.mkdir()
+            (folder / "kernel.c").write_text("")
+        os.utime(left, (0, 0))
+        locks = list(root.glob("locks/*"))
+        ls.cache.clear()
+        assert ls.cache.info()[1:3] == (0, 0)
+        assert locks == list(root.glob("locks/*"))
+        assert list(root.glob("tmp/*")) == [being]
+        assert not list(root.glob("requests/*"))
+
+
+def test_a_kernel_that_is_gone_before_it_is_loaded_is_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, real = [], native.compile_request
+
+    def compile_and_clear(request: dict) -> dict:
+        answer = real(request)
+        asked.append(answer)
+        if len(asked) < wanted:
+            ls.cache.clear()
+        return answer
+
+    monkeypatch.setattr(native, "compile_request", compile_and_clear)
+    with ls.options(cache_dir=tmp_path):
+        wanted = 3
+        _compiles(0.75)
+        assert len(asked) == 3
+        wanted = 100
+        with pytest.raises(ls.ToolchainError, match="cleared again and again"):
+            _compiles(1.75)
+
+
+def test_a_cache_of_any_size_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIBSPARSE_CACHE_MIB", "9999999999999")
+    assert target.cache_bytes() == 2**63 - 1
+    with ls.options(cache_dir=tmp_path):
+        _compiles(2.5)
+
+
+def test_a_folder_that_may_not_hold_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str) -> int:
+        raise OSError(f"{path}: failed to map segment from shared object: {reason}")
+
+    monkeypatch.setattr(kernel, "_open", refuse)
+    with ls.options(cache_dir=tmp_path):
+        reason = "Operation not permitted"
+        with pytest.raises(ls.ToolchainError, match=r"may not hold code.*LIBSPARSE_CACHE_DIR or ls\.options"):
+            _compiles(3.5)
+        reason = "Cannot allocate memory"
+        with pytest.raises(ls.InternalError, match="can't be used"):
+            _compiles(3.5)
+
+
+def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/x\xff"
+    with pytest.raises(ls.FormatError, match="UTF-8"):
+        ls.options(cache_dir=os.fsdecode(folder))
+    script = """
+import torch, libsparse as ls
+try:
+    ls.eye(3) @ torch.ones(3)
+except ls.ToolchainError as error:
+    print("UTF-8; name another by LIBSPARSE_CACHE_DIR" in str(error))
+"""
+    environment = {**os.environb, b"LIBSPARSE_CACHE_DIR": folder}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True)
+    assert done.stdout == b"True\n"
+    assert not list(tmp_path.iterdir())
