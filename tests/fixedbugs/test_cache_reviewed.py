@@ -1,7 +1,11 @@
-"""Clearing the kernel cache made compilations of others fail, and faults of its folder were reported as bugs."""
+"""Clearing the kernel cache made compilations of others fail, and faults of its folder were reported as bugs.
+
+Records whose schedule is refused stopped `ls.explain`.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -76,6 +80,21 @@ def test_a_kernel_that_is_gone_before_it_is_loaded_is_compiled_again(
         wanted = 100
         with pytest.raises(ls.ToolchainError, match="cleared again and again"):
             _compiles(1.75)
+
+
+def test_explain_ignores_a_record_whose_schedule_is_refused(tmp_path: Path) -> None:
+    with ls.options(cache_dir=tmp_path, num_threads=1):
+        A, x = ls.random((300, 200), 0.05), torch.rand(200, 8)
+        ls.tune("ij,jk->ik", A, x, budget=1)
+        (file,) = (ls.cache.path / "tuned").glob("*.json")
+        record = json.loads(file.read_text())
+        record["class"] = "nonsense(i)"
+        for pattern in record["patterns"].values():
+            pattern["schedule"] = "nonsense(i)"
+        file.write_text(json.dumps(record))
+        kernel.forget()
+        assert "nonsense" not in ls.explain("ij,jk->ik", ls.random((300, 200), 0.05), x)
+        assert "nonsense" not in ls.explain("ij,jk->ik", A, x, stage="concrete")
 
 
 def test_a_cache_of_any_size_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

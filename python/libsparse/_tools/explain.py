@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
 
 from libsparse._compiler import native, request
-from libsparse._lang.errors import DtypeError
+from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
 from libsparse._ops import contraction, einsum_reader, evaluate
 from libsparse._runtime import dispatch, promotion, tuned
 from libsparse._runtime.panels import Panels
@@ -89,7 +90,14 @@ def explain(
 
 
 def _account(problem: Problem, operands: Sequence[Operand], stage: str | None, measure: bool | None) -> str:
-    problem = _as_called(problem, operands)
+    tuned = _as_called(problem, operands)
+    if tuned is not problem:
+        with suppress(UnsupportedError, FormatError):  # as calls do, which compute by the compiler's schedule then
+            return _told(tuned, operands, stage, measure)
+    return _told(problem, operands, stage, measure)
+
+
+def _told(problem: Problem, operands: Sequence[Operand], stage: str | None, measure: bool | None) -> str:
     question = request.complete(to_request(problem, operands), "")
     if stage is not None:
         return native.explain_request(question, stage)
