@@ -1,6 +1,6 @@
 """Clearing the kernel cache made compilations of others fail, and faults of its folder were reported as bugs.
 
-Records whose schedule is refused stopped `ls.explain`.
+Records whose schedule is refused stopped `ls.explain`, and bitwise tuning took schedules whose bits differ.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 import torch
 from libsparse._compiler import kernel, native, target
+from libsparse._runtime import tally
+from libsparse._tools.background import candidates, messages, sites
 
 import libsparse as ls
 
@@ -133,3 +135,39 @@ except ls.ToolchainError as error:
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True)
     assert done.stdout == b"True\n"
     assert not list(tmp_path.iterdir())
+
+
+def _subject(operation, dtype: torch.dtype) -> candidates.Paced:
+    A = ls.random((1200, 1200), 0.01, generator=torch.Generator().manual_seed(0)).to(dtype)
+    dense = torch.rand(1200, 8).to(dtype)
+    with ls.options(num_threads=1, tune_bitwise=True):
+        tally.watch(True)
+        try:
+            for _ in range(2):
+                operation(A, dense)
+            found = sites.Sites()
+            found.look()
+        finally:
+            tally.watch(False)
+        site = next(s for s in found.every.values() if s.call() is not None and len(s.operands()) == 2)
+        job = site.job(True, 40, 1 << 30)
+        operands = [o.with_data(messages.filled(o.data.dtype, o.data.shape, o.data.stride())) for o in job.operands]
+        return candidates.Paced(job._replace(share=1.0, operands=operands))
+
+
+UNROLLED = "reorder(i, j, k); bound(k, 8); precompute(all, w, at=1, tile); unroll(j, 4); vectorize(k)"
+
+
+@pytest.mark.parametrize("reduce", ["max", "min"])
+def test_extrema_whose_zeros_have_other_signs_are_refused(reduce: str) -> None:
+    subject = _subject(lambda A, x: ls.matmul(A, x, reduce=reduce), torch.float32)
+    with pytest.raises(ls.UnsupportedError, match="order"):
+        subject.variant(UNROLLED)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_other_orders_of_sums_are_refused_in_half_precision(dtype: torch.dtype) -> None:
+    subject = _subject(lambda A, x: A @ x, dtype)
+    with pytest.raises(ls.UnsupportedError, match="order"):
+        subject.variant("split(j, j0, j1, 4); reorder(j1, i, j0, k)")
+    subject.variant("reorder(i, j, k); bound(k, 8); precompute(all, w, at=1, tile); vectorize(k)")

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from ctypes import string_at
 from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
 from libsparse._lang.errors import LibsparseError, UnsupportedError
 from libsparse._runtime.call import Call
-from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand
-from libsparse._storage import threads
+from libsparse._storage import memory, threads
 from libsparse._tools import trials, tried_formats
 from libsparse._tools.brief import Brief
 from libsparse._tools.trials import Trial
 
-from .messages import Job, filled
+from .messages import Job, telling
 
+_SETS, _HALVES = 4, 7  # values by which other orders of sums are told; of the latter where results have few bits
 _REMEMBERED = 3  # schedules of other patterns with the same request that come first
 _SKIPPED = 10  # proposals that are not measured, for each that is
 _REST = 0.05  # of what was gained, as a logarithm: a proposal that is expected to add less isn't worth waiting for
@@ -57,8 +60,8 @@ class Paced(Brief):
         """Copy the operands, build the compiler's kernel and measure it."""
         self._job, self.refused, self.spent = job, False, 0.0
         super().__init__(job.problem, job.operands)
-        self._others = self._with(1) if job.bitwise else self.operands
-        self._wanted = self._results(self.default) if job.bitwise else []
+        self._telling = self._told_apart() if job.bitwise else []
+        self._wanted = self._bits(self.default) if job.bitwise else []
 
     def variant(self, schedule: str) -> tuple[Call, float]:
         """The kernel of a schedule.
@@ -97,36 +100,40 @@ class Paced(Brief):
             return "each call would copy values"
         if self.conversions(variant)[0] > self._job.bytes:
             return "patterns in other formats would take too much memory"
-        if self._job.bitwise and not all(map(_identical, self._results(variant), self._wanted)):
+        if self._job.bitwise and self._bits(variant) != self._wanted:
             return "sums have another order"
         return ""
 
-    def _with(self, seed: int) -> list[Operand]:
-        """The operands with other values."""
+    def _told_apart(self) -> list[list[Operand]]:
+        """The operands with several values each, more of them where results are rounded to few bits."""
+        halves = {torch.float16, torch.bfloat16}
+        count = _HALVES if any(o.data is not None and o.data.dtype in halves for o in self.operands) else _SETS
         return [
-            o if o.data is None else o.with_data(filled(o.data.dtype, o.data.shape, o.data.stride(), seed))
-            for o in self.operands
+            [o if o.data is None else o.with_data(telling(o.data, kind, n)) for n, o in enumerate(self.operands)]
+            for kind in range(count)
         ]
 
-    def _results(self, variant: Call) -> list[Result]:
-        """Results of several values, with one thread and with as many as calls use."""
-        found = [self._result(variant, operands) for operands in (self.operands, self._others)]
-        before = threads.chosen()
-        threads.choose(self._job.threads)
+    def _bits(self, variant: Call) -> list[bytes]:
+        """Digests of results of several values, with one thread and with as many as calls use."""
+        before, found = threads.chosen(), []
         try:
-            return [*found, *(self._result(variant, operands) for operands in (self.operands, self._others))]
+            for number in (before, self._job.threads):
+                threads.choose(number)
+                found += [self._digest(variant, operands) for operands in self._telling]
         finally:
             threads.choose(before)
+        return found
 
-    def _result(self, variant: Call, operands: Sequence[Operand]) -> Result:
+    def _digest(self, variant: Call, operands: Sequence[Operand]) -> bytes:
         variant.carry(operands)
-        return variant(operands)
+        return _digest(variant(operands)[0])
 
 
-def _identical(found: Result, expected: Result) -> bool:
-    """Whether values have the same bits; patterns have been compared."""
-    bytes, others = (result[0].contiguous().reshape(-1).view(torch.uint8) for result in (found, expected))
-    return torch.equal(bytes, others)
+def _digest(values: Tensor) -> bytes:
+    """A digest of the bits of values, those of any NaN being the same; patterns have been compared."""
+    floating = values.is_floating_point() or values.is_complex()
+    bits = (values.masked_fill(values.isnan(), math.nan) if floating else values).contiguous()
+    return hashlib.blake2b(string_at(memory.address(bits), bits.nbytes)).digest()
 
 
 def measure(job: Job, subject: Paced, known: Sequence[Trial], progress: Callable[[], None]) -> list[Trial]:

@@ -19,6 +19,16 @@ from libsparse._storage.pattern import Pattern
 from libsparse._tools.trials import Trial
 
 _HEAD = 8  # bytes of a length
+_SPECIAL = (
+    0.0,
+    0.0,
+    2.0**12,
+    2.0**8,
+    2.0**6,
+    2.0**4,
+    2.0**10,
+)  # of kinds of values; in few bits, products overflow
+_EXTREMA = 2  # of these kinds are for extrema
 _SILENT = getattr(socket, "MSG_NOSIGNAL", 0)  # a helper that is gone is an error, whatever the user has SIGPIPE do
 
 
@@ -163,10 +173,39 @@ def _received(link: socket.socket, dtype: torch.dtype, length: int) -> Tensor:
 
 def filled(dtype: torch.dtype, shape: Sequence[int], stride: Sequence[int], seed: int = 0) -> Tensor:
     """A tensor of random elements from 0.5 to 1.5, or integers from 1 to 9."""
-    length = 1 + sum((n - 1) * s for n, s in zip(shape, stride, strict=True)) if all(shape) else 0
-    random = torch.Generator(device="cpu").manual_seed(seed + 1)
+    length, random = _length(shape, stride), torch.Generator(device="cpu").manual_seed(seed + 1)
     if dtype.is_floating_point or dtype.is_complex:
         flat = torch.rand(length, generator=random, device="cpu").add_(0.5).to(dtype)
     else:
         flat = torch.randint(1, 10, (length,), generator=random, device="cpu").to(dtype)
     return flat.as_strided(tuple(shape), tuple(stride))
+
+
+def telling(values: Tensor, kind: int, number: int) -> Tensor:
+    """Others in place of an operand's floating values, by whose results orders of sums, and of extrema, are told.
+
+    Two kinds have zeros of both signs, which are the maxima, or the minima, of products. Others have numbers of both
+    signs, a third of them powers of two that are large and cancel: what is left shows how sums before were rounded,
+    also where results are rounded to fewer bits.
+
+    Args:
+        values: Those of the operand.
+        kind: The kind.
+        number: The number of the operand.
+    """
+    seed = 100 * kind + number
+    if not (values.is_floating_point() or values.is_complex()):
+        return filled(values.dtype, values.shape, values.stride(), seed)
+    length, random = _length(values.shape, values.stride()), torch.Generator(device="cpu").manual_seed(seed)
+    parts = 1 + values.is_complex()
+    special, size, sign = torch.rand((3, parts, length), generator=random, dtype=torch.float64, device="cpu")
+    size = torch.where(special < 1 / 3, _SPECIAL[kind], size + 0.5)
+    if kind < _EXTREMA:
+        sign = torch.where(size == 0, sign, 0.0 if kind == number == 0 else 1.0)
+    flat = size.copysign_(sign - 0.5).to(values.dtype.to_real())
+    found = torch.complex(flat[0], flat[1]) if values.is_complex() else flat[0]
+    return found.as_strided(tuple(values.shape), values.stride())
+
+
+def _length(shape: Sequence[int], stride: Sequence[int]) -> int:
+    return 1 + sum((n - 1) * s for n, s in zip(shape, stride, strict=True)) if all(shape) else 0
