@@ -19,15 +19,8 @@ from libsparse._storage.pattern import Pattern
 from libsparse._tools.trials import Trial
 
 _HEAD = 8  # bytes of a length
-_SPECIAL = (
-    0.0,
-    0.0,
-    2.0**12,
-    2.0**8,
-    2.0**6,
-    2.0**4,
-    2.0**10,
-)  # of kinds of values; in few bits, products overflow
+# What a third of the values of each kind are; large ones are bounded, since products of few bits overflow.
+_SPECIAL = (0.0, 0.0, *(2.0**n for n in (12, 8, 6, 4, 10)))
 _EXTREMA = 2  # of these kinds are for extrema
 _SILENT = getattr(socket, "MSG_NOSIGNAL", 0)  # a helper that is gone is an error, whatever the user has SIGPIPE do
 
