@@ -7,7 +7,6 @@ import queue
 import signal
 import socket
 import statistics
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -98,7 +97,3 @@ def _known(record: tuned.Record | None, job: Job) -> list[Trial]:
         found += [Trial(*trial) for trial in pattern["trials"][1:]]
     faster = {t.schedule: t for t in found if t.ratio is not None and t.ratio < _PROMISING}
     return sorted((t for t in faster.values() if tuned.fits(t.schedule, extents)), key=lambda t: t.ratio or 0.0)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

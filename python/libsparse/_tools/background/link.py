@@ -9,12 +9,19 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from typing import Any
 
 from . import messages
 from .messages import Job, Outcome
 
 _SILENCE = 300.0  # seconds without a sign of life: the C compiler gives up after half of that
-_MODULE = "libsparse._tools.background.helper"
+_FLAGS = {"E": "ignore_environment", "s": "no_user_site", "S": "no_site"}  # Python's options that choose what is run
+_PROGRAM = """\
+import sys
+sys.path[:] = {path!a}
+from libsparse._tools.background import helper
+helper.main({descriptor})
+"""
 
 
 class Helper:
@@ -26,14 +33,15 @@ class Helper:
         Raises:
             OSError: It can't be started.
         """
+        if not sys.executable:
+            raise OSError("Python doesn't know its own executable")
         self._link, other = socket.socketpair()
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        command = [sys.executable, "-m", _MODULE, str(other.fileno())]
-        quiet = subprocess.DEVNULL
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        folder = _folder()
+        command = _command(other.fileno(), anywhere=folder is not None)
+        quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
         try:
-            self._process = subprocess.Popen(
-                command, pass_fds=[other.fileno()], env=environment, stdin=quiet, stdout=quiet, stderr=quiet
-            )
+            self._process = subprocess.Popen(command, pass_fds=[other.fileno()], env=environment, cwd=folder, **quiet)
         except BaseException:
             self._link.close()
             raise
@@ -91,3 +99,23 @@ class Helper:
         with suppress(OSError):
             os.close(self._link.detach())
         self._process.returncode = 0  # a child of the other process
+
+
+def _folder() -> str | None:
+    """Where a helper is started: here (None), or in "/" where this folder is gone, in which torch can't be imported."""
+    try:
+        os.getcwd()  # noqa: PTH109
+    except OSError:
+        return "/"
+    return None
+
+
+def _command(descriptor: int, anywhere: bool) -> list[str]:
+    """The command of a helper, which imports from where this process does and from nowhere else.
+
+    Python itself would look in the current folder first, and in what PYTHONPATH means in that. Imports pass over what
+    is no str in `sys.path`. Started anywhere else, a helper takes no relative paths.
+    """
+    path = [str(entry) for entry in sys.path if isinstance(entry, str) and (entry.startswith("/") or not anywhere)]
+    flags = [f"-{letter}" for letter, name in _FLAGS.items() if getattr(sys.flags, name)]
+    return [sys.executable, *flags, "-c", _PROGRAM.format(path=path, descriptor=descriptor)]
