@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import statistics
 import sys
 import threading
@@ -11,7 +12,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
-from torch import nn
 from torch.autograd import profiler_legacy
 
 from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
@@ -25,10 +25,9 @@ from libsparse._runtime.status import BoundError, IndexOverflowError
 from libsparse._storage import threads
 from libsparse._storage.format import Format
 from libsparse._tensor import functions
-from libsparse._tensor.sparse_tensor import SparseTensor
 
+from . import calls, trials
 from . import limits as machine_limits
-from . import trials
 from .brief import Brief
 from .trials import Trial
 from .tuning_report import Report, Tuned
@@ -56,13 +55,13 @@ def tune(
     """Measures schedules of a computation on these operands, and computes with the fastest from now on.
 
     It is computed once, with gradients where something requires them, and every computation with sparse operands in it
-    gets a share of the budget by its time. Tried are orders of loops, strips, formats of
-    operands, workspaces, threads, lanes, unrolled loops and distances of prefetching; what was measured chooses what is
-    measured next. The result of each is compared with that of the compiler's schedule, which stays unless another one
-    is faster beyond doubt: in 16 of 21 rounds of both in turn, and by 2 % in the middle. Calls of this process use the
-    winner at once, and later processes find it in the cache: for the same patterns, and where nothing is converted for
-    all of the same class of sizes. What was measured is kept, too: a search that was stopped (by Ctrl-C, or by
-    `seconds`) goes on from there. It measures with copies; a function is called once, on copies of its arguments.
+    gets a share of the budget by its time. Tried are orders of loops, strips, formats of operands, workspaces, threads,
+    lanes, unrolled loops and distances of prefetching; what was measured chooses what is measured next. The result of
+    each is compared with that of the compiler's schedule, which stays unless another one is faster beyond doubt: in 16
+    of 21 rounds of both in turn, and by 2 % in the middle. Calls of this process use the winner at once, and later
+    processes find it in the cache: for the same patterns, and where nothing is converted for all of the same class of
+    sizes. What was measured is kept, too: a search that was stopped (by Ctrl-C, or by `seconds`) goes on from there. It
+    measures with copies; a function is called once, with copies of arguments, and of a module's parameters and buffers.
 
     Args:
         fn_or_spec: An einsum specification, an assignment with operands by name, a function or a module.
@@ -76,7 +75,7 @@ def tune(
         reduce: As in `einsum`.
         combine: As in `einsum`.
         progress: Whether to show how far it is; None does so in a terminal or a notebook.
-        seed: Of the random numbers.
+        seed: Of the random numbers: an integer from 0 to 2**63 - 1.
         named: The operands of an assignment, or arguments by name.
 
     Returns:
@@ -88,7 +87,7 @@ def tune(
         >>> len(report[0].trials)
         3
     """
-    until = _end(method, budget, seconds)
+    until, start = _end(method, budget, seconds), _seed(seed)
     if callable(fn_or_spec):
         work = _call_of(fn_or_spec, args, named)
     elif isinstance(fn_or_spec, str):
@@ -99,7 +98,7 @@ def tune(
             f"tune: the first argument is a {type(fn_or_spec).__name__}; expected an einsum such as 'ij,jk->ik', or a "
             "function"
         )
-    return _tune(watched(work), _Limits(method, budget, until, seed), _Bar(progress))
+    return _tune(watched(work), _Limits(method, budget, until, start), _Bar(progress))
 
 
 class _Limits(NamedTuple):
@@ -124,75 +123,50 @@ def _end(method: str, budget: int | None, seconds: float | None) -> float:
     if method not in _METHODS:
         raise FormatError(f"tune(method={method!r}): expected 'bayesian' or 'learned'")
     if budget is not None and (type(budget) is not int or budget < 1):
-        raise FormatError(f"tune(budget={budget!r}): expected a positive number of measurements")
-    if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
-        raise FormatError(f"tune(seconds={seconds!r}): expected a positive number, or None")
-    return time.monotonic() + (seconds or float("inf"))
+        raise FormatError(f"tune(budget={_shown(budget)}): expected a positive number of measurements")
+    with suppress(OverflowError):  # of integers that no float is as large as
+        if seconds is None:
+            return float("inf")
+        if isinstance(seconds, (int, float)) and seconds > 0:
+            return time.monotonic() + seconds
+    raise FormatError(f"tune(seconds={_shown(seconds)}): expected a positive number, or None")
+
+
+def _seed(seed: Any) -> int:
+    """The seed as an int; NumPy's integers and tensors of one are, too.
+
+    Raises:
+        FormatError: It is none, or out of range.
+    """
+    kind = str(getattr(seed, "dtype", type(seed).__name__))
+    if "bool" not in kind and not getattr(seed, "ndim", 0):
+        with suppress(TypeError, RuntimeError):
+            number = operator.index(seed)
+            if 0 <= number < 1 << 63:
+                return number
+    raise FormatError(f"tune(seed={_shown(seed)}): expected an integer from 0 to 2**63 - 1")
+
+
+def _shown(value: Any) -> str:
+    """A value in a message; Python writes no integers of thousands of digits."""
+    return repr(value) if not isinstance(value, int) or value.bit_length() < 1 << 10 else "a huge integer"
 
 
 def _computation(text: str, args: Sequence[Any], named: dict[str, Any], settings: dict[str, Any]) -> Callable[[], Any]:
     """A function that computes an einsum or an assignment, and gradients where some are required."""
     if named or "=" in text:
-        return lambda: _differentiate(evaluate.evaluate(text, **settings, **named))
-    return lambda: _differentiate(functions.einsum(text, *args, **settings))
+        return lambda: calls.differentiate(evaluate.evaluate(text, **settings, **named))
+    return lambda: calls.differentiate(functions.einsum(text, *args, **settings))
 
 
 def _call_of(function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> Callable[[], Any]:
-    """Calls a function on copies of its arguments and buffers, and computes gradients where some are required."""
+    """Calls a function on copies, and computes gradients where some are required."""
 
     def work() -> None:
-        given, by_name = [_copied(a) for a in args], {name: _copied(a) for name, a in named.items()}
         with torch.random.fork_rng(devices=[]):
-            if isinstance(function, nn.Module):
-                buffers = {name: _copied(buffer) for name, buffer in function.named_buffers()}
-                result = torch.func.functional_call(function, buffers, tuple(given), by_name)
-            else:
-                result = function(*given, **by_name)
-            _differentiate(result)
+            calls.differentiate(calls.on_copies(function, args, named))
 
     return work
-
-
-def _copied(value: Any) -> Any:
-    """A copy of a tensor, and of those in lists, tuples and dictionaries; anything else as it is."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone().requires_grad_(value.requires_grad)
-    if type(value) in (list, tuple):
-        return type(value)(_copied(v) for v in value)
-    if type(value) is dict:
-        return {name: _copied(v) for name, v in value.items()}
-    return value
-
-
-def _differentiate(result: Any) -> None:
-    """Computes the gradients of all leaves of autograd's graph, without adding them to anything."""
-    outputs = [t for t in _tensors(result) if t.requires_grad and t.grad_fn is not None]
-    leaves: dict[int, torch.Tensor] = {}
-    nodes: list[Any] = [t.grad_fn for t in outputs]
-    seen: set[Any] = set()
-    while nodes:
-        node = nodes.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        if hasattr(node, "variable"):
-            leaves[id(node.variable)] = node.variable
-        nodes.extend(following for following, _ in node.next_functions)
-    if leaves:
-        ones = [torch.ones_like(t) for t in outputs]
-        torch.autograd.grad(outputs, list(leaves.values()), ones, allow_unused=True)
-
-
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, SparseTensor):
-        yield value.values()
-    elif isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _tensors(part)
-    elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
 
 
 def watched(work: Callable[[], Any]) -> list[tuple[Prepared, list[Operand]]]:
