@@ -64,7 +64,6 @@ if _TYPE_CHECKING:
 
     from . import dglsp, linalg, nn, sampling
     from ._compiler.cache import cache
-    from ._compiler.settings import Tuning as _Tuning
     from ._fusion.compiled import compile
     from ._io.files import read, write
     from ._runtime.dispatch import Result as _Result
@@ -215,10 +214,10 @@ def _register_functions() -> None:
     _sorting_in_c()
 
 
-def _tune_in_background(wanted: _Tuning) -> None:
+def _tune_in_background() -> None:
     from ._tools.background import manager  # few programs do
 
-    manager.apply(wanted)
+    manager.apply()
 
 
 # What lies below calls functions that lie above: patterns are converted, and problems differentiated, by kernels.

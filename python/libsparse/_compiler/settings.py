@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -31,24 +32,37 @@ class Tuning(NamedTuple):
 tuning = Tuning()
 
 
-def _no_tuner(now: Tuning) -> None:
+def _no_tuner() -> None:
     """Nobody tunes in the background."""
 
 
-_tuner: Callable[[Tuning], None] = _no_tuner
+_tuner: Callable[[], None] = _no_tuner
+_changing = threading.RLock()  # signal handlers change options, too
 
 
-def set_tuner(tuner: Callable[[Tuning], None]) -> None:
+def _after_fork() -> None:
+    global _changing
+    _changing = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def set_tuner(tuner: Callable[[], None]) -> None:
     """Registers the function that is told when `tuning` has changed: tuning is far above options."""
     global _tuner
     _tuner = tuner
 
 
-def _tune(wanted: Tuning) -> None:
+def _tune(**wanted: Any) -> Tuning:
+    """Changes some of `tuning`; returns what it was."""
     global tuning
-    if wanted != tuning:
-        tuning = wanted
-        _tuner(wanted)
+    with _changing:
+        before = tuning
+        tuning = changed = before._replace(**wanted)
+    if changed != before:
+        _tuner()  # without the lock: it may wait for a thread
+    return before
 
 
 def cache_dir() -> str | None:
@@ -116,8 +130,8 @@ class options:
             "tune_bytes": tune_bytes,
             "tune_bitwise": tune_bitwise,
         }
-        changed = tuning._replace(**{name: value for name, value in wanted.items() if value is not _KEEP})
-        _check(changed)
+        wanted = {name: value for name, value in wanted.items() if value is not _KEEP}
+        _check(tuning._replace(**wanted))
         if num_threads not in (_KEEP, None) and (type(num_threads) is not int or not 0 < num_threads <= _MOST_THREADS):
             error = FormatError if type(num_threads) is int else DtypeError
             expected = f"an int from 1 to {_MOST_THREADS}, or None for torch's number"
@@ -129,14 +143,14 @@ class options:
         if derived_bytes not in (_KEEP, None) and (type(derived_bytes) is not int or derived_bytes < 0):
             error = FormatError if type(derived_bytes) is int else DtypeError
             raise error(f"options(derived_bytes={derived_bytes!r}): expected a number of bytes, or None for no bound")
-        self._before, self._process = (threads.chosen(), _cache_dir, derived.limit, tuning), os.getpid()
+        before, self._process = (threads.chosen(), _cache_dir, derived.limit), os.getpid()
         if derived_bytes is not _KEEP:
             derived.limit = derived_bytes
         if num_threads is not _KEEP:
             threads.choose(num_threads)
         if cache_dir is not _KEEP:
             _cache_dir = None if cache_dir is None else str(Path(cache_dir).absolute())
-        _tune(changed)
+        self._before = *before, _tune(**wanted)
 
     def __enter__(self) -> options:
         """The settings hold already."""
@@ -151,7 +165,7 @@ class options:
         threads.choose(number)
         if os.getpid() != self._process:  # a forked process doesn't tune in the background as its parent does
             before = before._replace(tune=tuning.tune)
-        _tune(before)
+        _tune(**before._asdict())
 
 
 def _check(wanted: Tuning) -> None:

@@ -55,13 +55,16 @@ class Manager(threading.Thread):
         helper = self._helper
         return None if helper is None else helper.group
 
-    def stop(self) -> None:
-        """Ends the thread and the helper."""
+    def end(self) -> None:
+        """Has the thread and the helper end soon."""
         self._ended.set()
         helper = self._helper
         if helper is not None:
             helper.wake()
-        if threading.current_thread() is not self:
+
+    def wait(self) -> None:
+        """Waits until they have ended; a thread that was not started ends when it is."""
+        if threading.current_thread() is not self and self.is_alive():
             self.join()
 
     def forget(self) -> None:
@@ -96,34 +99,36 @@ class Manager(threading.Thread):
                 self._dismiss()
             return
         self._idle = 0.0
-        self._tune(*found)
-        self._sites.finish(*found)
+        if self._tune(*found):
+            self._sites.finish(*found)
 
     # One site ------------------------------------------------------------------------------------------------------
 
-    def _tune(self, site: Site, exact: bool) -> None:
-        """Measures, compares, keeps what was found, and computes with it."""
+    def _tune(self, site: Site, exact: bool) -> bool:
+        """Measures, compares, keeps what was found, and computes with it; False where the helper's end prevented it."""
         spare = settings.tuning.tune_bytes - sum(s.copied for s in self._sites.every.values())
         job = site.job(exact, _BUDGET, spare)
         if job is None:
-            return
-        text, outcome = job.problem.text, self._measured(job)
+            return True
+        text, outcome = job.problem.text, self._measured(site, job)
         job = job._replace(operands=())
         if outcome is None or outcome.error or self._ended.is_set():
             self.log.append(f"{text}: {outcome.error if outcome else 'not measured'}")
-            return
+            return outcome is not None
         if outcome.known:
             candidate = swaps.prepare(site, None)
             if candidate is not None:
                 swaps.take_over(site, candidate)
             self.log.append(f"{text}: measured before")
-            return
+            return True
         self._prices.append(outcome.compiling + outcome.measuring)
         if job.threads == threads.count() and job.bitwise == settings.tuning.tune_bitwise:
             self._decide(site, job, outcome)
+        return True
 
-    def _measured(self, job: Job) -> Outcome | None:
+    def _measured(self, site: Site, job: Job) -> Outcome | None:
         """What the helper finds out; None where it fails, or has to end."""
+        exact = job.exact
         try:
             if self._helper is None:
                 self._helper = Helper()
@@ -135,8 +140,11 @@ class Manager(threading.Thread):
                     return outcome
                 self._sites.look()
         except (OSError, EOFError, TimeoutError):
+            if not self._ended.is_set():
+                self._failures += 1
+                if self._helper is not None:
+                    self._sites.fail(site, exact)
             self._dismiss()
-            self._failures += not self._ended.is_set()
         return None
 
     def _decide(self, site: Site, job: Job, outcome: Outcome) -> None:
@@ -175,20 +183,42 @@ class Manager(threading.Thread):
 # The one manager ---------------------------------------------------------------------------------------------------
 
 _manager: Manager | None = None
+_applying = False
+_lock = threading.RLock()  # signal handlers change options, too
 
 
-def apply(wanted: Tuning) -> None:
+def apply() -> None:
     """Begins or ends, as the options say."""
+    global _applying
+    wanted = None
+    while wanted is not settings.tuning:  # a signal handler may have changed it meanwhile
+        with _lock:
+            if _applying:
+                return  # this is one, and what it has interrupted goes on with what it wants
+            _applying = True
+            try:
+                wanted = settings.tuning
+                ending = _begin_or_end(wanted)
+            finally:
+                _applying = False
+        if ending is not None:
+            ending.wait()  # without the lock: what the thread runs last, as the user's warnings, may change options
+
+
+def _begin_or_end(wanted: Tuning) -> Manager | None:
+    """Returns the manager that has to end."""
     global _manager
-    if wanted.tune == "background":
-        if _manager is None or not _manager.is_alive():
-            tally.watch(True)
-            _manager = Manager()
-            _manager.start()
-    elif _manager is not None:
-        manager, _manager = _manager, None
-        tally.watch(False)
-        manager.stop()
+    if wanted.tune != "background":
+        ending, _manager = _manager, None
+        if ending is not None:
+            tally.watch(False)
+            ending.end()
+        return ending
+    if _manager is None or not _manager.is_alive():
+        tally.watch(True)
+        _manager = Manager()
+        _manager.start()
+    return None
 
 
 def manager() -> Manager | None:
@@ -197,17 +227,19 @@ def manager() -> Manager | None:
 
 
 def _after_fork() -> None:
-    """A forked process has neither the thread nor the helper."""
-    global _manager
+    """A forked process has neither the thread nor the helper, nor the thread that may hold the lock."""
+    global _applying, _lock, _manager
+    _applying, _lock = False, threading.RLock()
     if _manager is not None:
         _manager.forget()
         _manager = None
-        tally.watch(False)
-        settings.tuning = settings.tuning._replace(tune="off")
+    tally.watch(False)
+    settings.tuning = settings.tuning._replace(tune="off")
 
 
 def _at_exit() -> None:
-    apply(settings.tuning._replace(tune="off"))
+    settings.tuning = settings.tuning._replace(tune="off")
+    apply()
 
 
 os.register_at_fork(after_in_child=_after_fork)

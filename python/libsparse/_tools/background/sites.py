@@ -25,13 +25,14 @@ class Site:
 
     Attributes:
         done: Whether it has been tuned.
+        failed: Whether a helper has ended while it was to be tuned.
         swapped: Whether it has another variant than it was prepared with since.
         copied: The bytes of patterns in other formats that its variant reads.
     """
 
     def __init__(self, pattern: weakref.ref[Pattern], name: tuple[Any, ...]) -> None:
         self._pattern, self._name = pattern, name
-        self.done = self.swapped = False
+        self.done = self.failed = self.swapped = False
         self.copied = 0
 
     def prepared(self) -> Prepared | None:
@@ -91,6 +92,7 @@ class Sites:
     def __init__(self) -> None:
         self.every: dict[tuple[int, Any], Site] = {}
         self._classes: set[Any] = set()  # tallies of kernels, for which nothing is left to do
+        self._failed: set[Any] = set()  # and those for which a helper has ended
 
     def look(self) -> None:
         """Takes what was prepared since the last time, and drops what is gone."""
@@ -144,6 +146,17 @@ class Sites:
             site.done = True
         elif call is not None:
             self._classes.add(call.tally.all)
+
+    def fail(self, site: Site, exact: bool) -> None:
+        """Notes that the helper has ended with a site, which has another try before it is given up."""
+        call = site.call()
+        kernel = None if exact or call is None else call.tally.all
+        if site.failed or kernel in self._failed:
+            self.finish(site, exact)
+        if kernel is None:
+            site.failed = True
+        else:
+            self._failed.add(kernel)
 
 
 def _first(pair: Sequence[Any]) -> Any:
