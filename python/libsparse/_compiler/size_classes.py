@@ -46,9 +46,9 @@ def finely(n: int) -> int:
     """The class of an extent where the format of a temporary depends on it: powers of two.
 
     The entries of a product grow with the square of its operands' entries: the classes above would decide by chance.
-    No representative is one of `width`: the kernel has to take every member.
+    No representative is one of `width`, 25 or 49, say: the kernel has to take every member.
     """
-    return 10 if n < 16 else (3 << (min(n.bit_length(), _LARGEST) - 2)) + 2
+    return 10 if n < 16 else (3 << (min(n.bit_length(), _LARGEST) - 2)) + (2 if n < 64 else 1)
 
 
 @functools.lru_cache(maxsize=1 << 12)
