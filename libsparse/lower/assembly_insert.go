@@ -112,33 +112,33 @@ func (in inserted) insertParts(l *lowerer, f *cin.Forall, e env) []ir.Stmt {
 		ir.Let(parts, several),
 		ir.NewArray(in.next, ir.AtLeastOne(ir.Mul(parts, rows))),
 	}
-	part, counts := l.Index("part"), e
+	counts := e
 	counts.phase = counting
-	// Each part sets its own cursors to 0: one thread would take as long for all of them as the team for the rest.
-	count := in.pass(l, f, part, rows, parts, counts, in.clear(l, ir.Mul(part, rows), rows))
+	clear, count := in.clear(l, rows, parts), in.pass(l, f, rows, parts, counts)
 	switch {
 	case e.phase == counting:
-		return append(out, count, in.sumParts(l, rows, parts), &ir.Free{Array: in.next})
+		return append(out, clear, count, in.sumParts(l, rows, parts), &ir.Free{Array: in.next})
 	case in.rows != nil:
-		out = append(out, count, in.sumParts(l, rows, parts))
+		out = append(out, clear, count, in.sumParts(l, rows, parts))
 		out = append(out, in.compress(l, rows)...)
 	default:
-		alone := in.clear(l, ir.Const(0), rows)
-		out = append(out, &ir.If{Cond: ir.Is(parts, ir.Gt, ir.Const(1)), Then: ir.Do(count), Else: ir.Do(alone)})
+		out = append(out, clear, ir.When(ir.Is(parts, ir.Gt, ir.Const(1)), count))
 	}
-	return append(out, in.placeParts(l, rows, parts), in.pass(l, f, l.Index("part"), rows, parts, e), &ir.Free{Array: in.next})
+	return append(out, in.placeParts(l, rows, parts), in.pass(l, f, rows, parts, e), &ir.Free{Array: in.next})
 }
 
-// pass runs the loop once for every part, after the statements before.
-func (in inserted) pass(l *lowerer, f *cin.Forall, part, rows, parts *ir.Var, e env, before ...ir.Stmt) ir.Stmt {
+// pass runs the loop once for every part.
+func (in inserted) pass(l *lowerer, f *cin.Forall, rows, parts *ir.Var, e env) ir.Stmt {
+	part := l.Index("part")
 	e.row = ir.Mul(part, rows)
-	return l.several(parts, l.inParts(f, e, part, parts, before, nil)...)
+	return l.several(parts, l.inParts(f, e, part, parts, nil, nil)...)
 }
 
-// clear sets the cursors of one part, which begin at a place, to 0.
-func (in inserted) clear(l *lowerer, begin ir.Expr, rows *ir.Var) ir.Stmt {
-	p := l.Index("p")
-	return ir.Count(p, rows, ir.Put(in.next, ir.Add(begin, p), ir.Number(0, in.next.Elem)))
+// clear sets the cursors of every part to 0, each by a thread: one thread would take as long for all of them as the team for the rest.
+func (in inserted) clear(l *lowerer, rows, parts *ir.Var) ir.Stmt {
+	part, p := l.Index("part"), l.Index("p")
+	each := ir.Count(p, rows, ir.Put(in.next, ir.Add(ir.Mul(part, rows), p), ir.Number(0, in.next.Elem)))
+	return l.several(parts, shareEach(ir.Count(part, parts, each)))
 }
 
 // several is a region with a team where there are several parts.

@@ -102,33 +102,6 @@ int32_t kernel_assemble(int64_t *slots)
                 for (int64_t p = 0; p < rows; p++) {
                     out_next[part * rows + p] = 0;
                 }
-                const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-                int64_t i_begin = 0;
-                int64_t i_begin_above = n_i;
-                while (i_begin < i_begin_above) {
-                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                    if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                        i_begin = i_begin_middle + 1;
-                    } else {
-                        i_begin_above = i_begin_middle;
-                    }
-                }
-                int64_t i_end = i_begin;
-                int64_t i_end_above = n_i;
-                while (i_end < i_end_above) {
-                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                    if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                        i_end = i_end_middle + 1;
-                    } else {
-                        i_end_above = i_end_middle;
-                    }
-                }
-                if (i_begin < i_end) {
-                    for (int64_t A_p2 = A_pos2[i_begin]; A_p2 < A_pos2[i_end]; A_p2++) {
-                        const int64_t j = A_crd2[A_p2];
-                        out_next[part * rows + j]++;
-                    }
-                }
             }
         }
     }
@@ -140,16 +113,56 @@ int32_t kernel_assemble(int64_t *slots)
         }
         #pragma omp parallel num_threads(team_)
         {
+            int64_t part_2_turn = 0;
+            for (int64_t part_2; (part_2 = next_part(begun_, 0, &part_2_turn, parts)) < parts;) {
+                const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+                int64_t i_begin = 0;
+                int64_t i_begin_above = n_i;
+                while (i_begin < i_begin_above) {
+                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                    if (i_begin_middle + A_pos2[i_begin_middle] < part_2 * i_share) {
+                        i_begin = i_begin_middle + 1;
+                    } else {
+                        i_begin_above = i_begin_middle;
+                    }
+                }
+                int64_t i_end = i_begin;
+                int64_t i_end_above = n_i;
+                while (i_end < i_end_above) {
+                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                    if (i_end_middle + A_pos2[i_end_middle] < (part_2 + 1) * i_share) {
+                        i_end = i_end_middle + 1;
+                    } else {
+                        i_end_above = i_end_middle;
+                    }
+                }
+                if (i_begin < i_end) {
+                    for (int64_t A_p2 = A_pos2[i_begin]; A_p2 < A_pos2[i_end]; A_p2++) {
+                        const int64_t j = A_crd2[A_p2];
+                        out_next[part_2 * rows + j]++;
+                    }
+                }
+            }
+        }
+    }
+    const int64_t team__ = parts > 1 ? threads : 1;
+    {
+        int64_t begun__[16 * team__];
+        for (int64_t n__ = 0; n__ < 16 * team__; n__++) {
+            begun__[n__] = 0;
+        }
+        #pragma omp parallel num_threads(team__)
+        {
             int64_t p_2_turn = 0;
             const int64_t p_2_trips = rows;
-            const int64_t p_2_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_2_trips, 1);
+            const int64_t p_2_chunk = team__ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_2_trips, 1);
             const int64_t p_2_parts = (p_2_trips + (p_2_chunk - 1)) / p_2_chunk;
-            for (int64_t p_2_part; (p_2_part = next_part(begun_, 0, &p_2_turn, p_2_parts)) < p_2_parts;) {
+            for (int64_t p_2_part; (p_2_part = next_part(begun__, 0, &p_2_turn, p_2_parts)) < p_2_parts;) {
                 const int64_t p_2_end = min_i64(p_2_trips, (p_2_part + 1) * p_2_chunk);
                 for (int64_t p_2 = p_2_part * p_2_chunk; p_2 < p_2_end; p_2++) {
                     int64_t length = 0;
-                    for (int64_t part_2 = 0; part_2 < parts; part_2++) {
-                        const int64_t at = part_2 * rows + p_2;
+                    for (int64_t part_3 = 0; part_3 < parts; part_3++) {
+                        const int64_t at = part_3 * rows + p_2;
                         length += out_next[at];
                     }
                     out_rows[p_2 + 1] = (int32_t)length;
@@ -226,33 +239,6 @@ int32_t kernel_compute(int64_t *slots)
                 for (int64_t p = 0; p < rows; p++) {
                     out_next[part * rows + p] = 0;
                 }
-                const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-                int64_t i_begin = 0;
-                int64_t i_begin_above = n_i;
-                while (i_begin < i_begin_above) {
-                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                    if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                        i_begin = i_begin_middle + 1;
-                    } else {
-                        i_begin_above = i_begin_middle;
-                    }
-                }
-                int64_t i_end = i_begin;
-                int64_t i_end_above = n_i;
-                while (i_end < i_end_above) {
-                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                    if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                        i_end = i_end_middle + 1;
-                    } else {
-                        i_end_above = i_end_middle;
-                    }
-                }
-                if (i_begin < i_end) {
-                    for (int64_t A_p2 = A_pos2[i_begin]; A_p2 < A_pos2[i_end]; A_p2++) {
-                        const int64_t j = A_crd2[A_p2];
-                        out_next[part * rows + j]++;
-                    }
-                }
             }
         }
     }
@@ -264,16 +250,56 @@ int32_t kernel_compute(int64_t *slots)
         }
         #pragma omp parallel num_threads(team_)
         {
+            int64_t part_2_turn = 0;
+            for (int64_t part_2; (part_2 = next_part(begun_, 0, &part_2_turn, parts)) < parts;) {
+                const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+                int64_t i_begin = 0;
+                int64_t i_begin_above = n_i;
+                while (i_begin < i_begin_above) {
+                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                    if (i_begin_middle + A_pos2[i_begin_middle] < part_2 * i_share) {
+                        i_begin = i_begin_middle + 1;
+                    } else {
+                        i_begin_above = i_begin_middle;
+                    }
+                }
+                int64_t i_end = i_begin;
+                int64_t i_end_above = n_i;
+                while (i_end < i_end_above) {
+                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                    if (i_end_middle + A_pos2[i_end_middle] < (part_2 + 1) * i_share) {
+                        i_end = i_end_middle + 1;
+                    } else {
+                        i_end_above = i_end_middle;
+                    }
+                }
+                if (i_begin < i_end) {
+                    for (int64_t A_p2 = A_pos2[i_begin]; A_p2 < A_pos2[i_end]; A_p2++) {
+                        const int64_t j = A_crd2[A_p2];
+                        out_next[part_2 * rows + j]++;
+                    }
+                }
+            }
+        }
+    }
+    const int64_t team__ = parts > 1 ? threads : 1;
+    {
+        int64_t begun__[16 * team__];
+        for (int64_t n__ = 0; n__ < 16 * team__; n__++) {
+            begun__[n__] = 0;
+        }
+        #pragma omp parallel num_threads(team__)
+        {
             int64_t p_2_turn = 0;
             const int64_t p_2_trips = rows;
-            const int64_t p_2_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_2_trips, 1);
+            const int64_t p_2_chunk = team__ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_2_trips, 1);
             const int64_t p_2_parts = (p_2_trips + (p_2_chunk - 1)) / p_2_chunk;
-            for (int64_t p_2_part; (p_2_part = next_part(begun_, 0, &p_2_turn, p_2_parts)) < p_2_parts;) {
+            for (int64_t p_2_part; (p_2_part = next_part(begun__, 0, &p_2_turn, p_2_parts)) < p_2_parts;) {
                 const int64_t p_2_end = min_i64(p_2_trips, (p_2_part + 1) * p_2_chunk);
                 for (int64_t p_2 = p_2_part * p_2_chunk; p_2 < p_2_end; p_2++) {
                     int64_t length = 0;
-                    for (int64_t part_2 = 0; part_2 < parts; part_2++) {
-                        const int64_t at = part_2 * rows + p_2;
+                    for (int64_t part_3 = 0; part_3 < parts; part_3++) {
+                        const int64_t at = part_3 * rows + p_2;
                         length += out_next[at];
                     }
                     out_rows[p_2 + 1] = (int32_t)length;
@@ -291,32 +317,6 @@ int32_t kernel_compute(int64_t *slots)
         }
     }
     out_pos1[1] = (int32_t)used;
-    const int64_t team__ = parts > 1 ? threads : 1;
-    {
-        int64_t begun__[16 * team__];
-        for (int64_t n__ = 0; n__ < 16 * team__; n__++) {
-            begun__[n__] = 0;
-        }
-        #pragma omp parallel num_threads(team__)
-        {
-            int64_t p_4_turn = 0;
-            const int64_t p_4_trips = rows;
-            const int64_t p_4_chunk = team__ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_4_trips, 1);
-            const int64_t p_4_parts = (p_4_trips + (p_4_chunk - 1)) / p_4_chunk;
-            for (int64_t p_4_part; (p_4_part = next_part(begun__, 0, &p_4_turn, p_4_parts)) < p_4_parts;) {
-                const int64_t p_4_end = min_i64(p_4_trips, (p_4_part + 1) * p_4_chunk);
-                for (int64_t p_4 = p_4_part * p_4_chunk; p_4 < p_4_end; p_4++) {
-                    int64_t begin = out_rows[p_4];
-                    for (int64_t part_3 = 0; part_3 < parts; part_3++) {
-                        const int64_t at_2 = part_3 * rows + p_4;
-                        const int64_t count = out_next[at_2];
-                        out_next[at_2] = (int32_t)begin;
-                        begin += count;
-                    }
-                }
-            }
-        }
-    }
     const int64_t team___ = parts > 1 ? threads : 1;
     {
         int64_t begun___[16 * team___];
@@ -325,14 +325,40 @@ int32_t kernel_compute(int64_t *slots)
         }
         #pragma omp parallel num_threads(team___)
         {
-            int64_t part_4_turn = 0;
-            for (int64_t part_4; (part_4 = next_part(begun___, 0, &part_4_turn, parts)) < parts;) {
+            int64_t p_4_turn = 0;
+            const int64_t p_4_trips = rows;
+            const int64_t p_4_chunk = team___ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_4_trips, 1);
+            const int64_t p_4_parts = (p_4_trips + (p_4_chunk - 1)) / p_4_chunk;
+            for (int64_t p_4_part; (p_4_part = next_part(begun___, 0, &p_4_turn, p_4_parts)) < p_4_parts;) {
+                const int64_t p_4_end = min_i64(p_4_trips, (p_4_part + 1) * p_4_chunk);
+                for (int64_t p_4 = p_4_part * p_4_chunk; p_4 < p_4_end; p_4++) {
+                    int64_t begin = out_rows[p_4];
+                    for (int64_t part_4 = 0; part_4 < parts; part_4++) {
+                        const int64_t at_2 = part_4 * rows + p_4;
+                        const int64_t count = out_next[at_2];
+                        out_next[at_2] = (int32_t)begin;
+                        begin += count;
+                    }
+                }
+            }
+        }
+    }
+    const int64_t team____ = parts > 1 ? threads : 1;
+    {
+        int64_t begun____[16 * team____];
+        for (int64_t n____ = 0; n____ < 16 * team____; n____++) {
+            begun____[n____] = 0;
+        }
+        #pragma omp parallel num_threads(team____)
+        {
+            int64_t part_5_turn = 0;
+            for (int64_t part_5; (part_5 = next_part(begun____, 0, &part_5_turn, parts)) < parts;) {
                 const int64_t i_2_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
                 int64_t i_2_begin = 0;
                 int64_t i_2_begin_above = n_i;
                 while (i_2_begin < i_2_begin_above) {
                     const int64_t i_2_begin_middle = i_2_begin + (i_2_begin_above - i_2_begin) / 2;
-                    if (i_2_begin_middle + A_pos2[i_2_begin_middle] < part_4 * i_2_share) {
+                    if (i_2_begin_middle + A_pos2[i_2_begin_middle] < part_5 * i_2_share) {
                         i_2_begin = i_2_begin_middle + 1;
                     } else {
                         i_2_begin_above = i_2_begin_middle;
@@ -342,7 +368,7 @@ int32_t kernel_compute(int64_t *slots)
                 int64_t i_2_end_above = n_i;
                 while (i_2_end < i_2_end_above) {
                     const int64_t i_2_end_middle = i_2_end + (i_2_end_above - i_2_end) / 2;
-                    if (i_2_end_middle + A_pos2[i_2_end_middle] < (part_4 + 1) * i_2_share) {
+                    if (i_2_end_middle + A_pos2[i_2_end_middle] < (part_5 + 1) * i_2_share) {
                         i_2_end = i_2_end_middle + 1;
                     } else {
                         i_2_end_above = i_2_end_middle;
@@ -351,10 +377,10 @@ int32_t kernel_compute(int64_t *slots)
                 for (int64_t i_2 = i_2_begin; i_2 < i_2_end; i_2++) {
                     for (int64_t A_p2_2 = A_pos2[i_2]; A_p2_2 < A_pos2[i_2 + 1]; A_p2_2++) {
                         const int64_t j_2 = A_crd2[A_p2_2];
-                        const int64_t out_p = out_next[part_4 * rows + j_2];
+                        const int64_t out_p = out_next[part_5 * rows + j_2];
                         out_crd2[out_p] = (int32_t)i_2;
                         out_vals[out_p] = A_vals[A_p2_2];
-                        out_next[part_4 * rows + j_2] = (int32_t)(out_p + 1);
+                        out_next[part_5 * rows + j_2] = (int32_t)(out_p + 1);
                     }
                 }
             }
