@@ -70,11 +70,11 @@ func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 		d.note("workspace %s: %d sums over %s in registers across the reduction", ws.Name, n, v)
 		return false
 	}
-	return d.strip(a, w, v, ws)
+	return d.tileInStrips(a, w, v, ws)
 }
 
-// strip cuts the variable whose sums don't fit in the registers, or whose extent is not known, into tiles whose sums do. It reports what tile does.
-func (d *Decision) strip(a bind.Assignment, w workspace, v index.Var, ws schedule.Precompute) (shared bool) {
+// tileInStrips cuts the variable whose sums don't fit in the registers, or whose extent is not known, into tiles whose sums do. It reports what tile does.
+func (d *Decision) tileInStrips(a bind.Assignment, w workspace, v index.Var, ws schedule.Precompute) (shared bool) {
 	n, width := a.Extent(v), d.machine.tile(a)
 	first := w.at - 1
 	factor := min(width, n/8*8)
