@@ -148,7 +148,7 @@ func (g *scheduler) command() string {
 	v, w := pick(g.rng, g.vars), pick(g.rng, g.vars)
 	accesses := index.Accesses(g.naive.Source.RHS)
 	of := pick(g.rng, accesses).Tensor.Name
-	switch g.rng.IntN(23) {
+	switch g.rng.IntN(24) {
 	case 0, 1:
 		return fmt.Sprintf("split(%s, %s, %s, %d%s)", v, g.fresh(), g.fresh(), pick(g.rng, []int{1, 2, 3, 4, 8}), g.tail(v))
 	case 2:
@@ -179,6 +179,9 @@ func (g *scheduler) command() string {
 		return fmt.Sprintf("ahead(%s, %s, %d)", v, of, 1+g.rng.IntN(600))
 	case 21:
 		return fmt.Sprintf("adjacent(%s)", v)
+	case 22:
+		v = pick(g.rng, g.naive.Source.Vars())
+		return fmt.Sprintf("bound(%s, %d, %d)", v, max(0, g.extents[v]-g.rng.IntN(3)), g.extents[v]+g.rng.IntN(4))
 	default:
 		return fmt.Sprintf("assemble(%s)", pick(g.rng, []string{"insert", "append", "bounded"}))
 	}

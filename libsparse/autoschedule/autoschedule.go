@@ -199,7 +199,7 @@ func (d *Decision) carryOut(a bind.Assignment, p *plan) {
 	d.add(schedule.Reorder{Vars: p.order})
 	for _, v := range p.order[:max(0, len(p.order)-1)] {
 		if a.Extent(v) == 1 && len(a.Reduced()) > 0 && dense(a, v) {
-			d.add(schedule.Bound{Var: v, Extent: 1}) // what a reduction inside reads is then one element after the other
+			d.add(schedule.Exactly(v, 1)) // what a reduction inside reads is then one element after the other
 		}
 	}
 	buffer := func() bool { return d.buffer(a, p.workspace) }
@@ -300,8 +300,9 @@ func (d *Decision) lanes(a bind.Assignment, innermost []index.Var) {
 	if len(innermost) != 1 || !dense(a, innermost[0]) {
 		return
 	}
-	if n := a.Extent(innermost[0]); n > 0 && index.Exact(n) {
-		d.add(schedule.Bound{Var: innermost[0], Extent: n}) // short loops gain from constant bounds
+	if n := a.Extent(innermost[0]); n > 0 && index.Narrow(n) {
+		least, most := index.Members(n)
+		d.add(schedule.Bound{Var: innermost[0], Least: least, Most: most}) // short loops gain from constant bounds
 	}
 	d.add(schedule.Vectorize{Var: innermost[0]})
 }

@@ -47,7 +47,7 @@ func (d *Decision) blockTile(a bind.Assignment, w workspace, n int64) bool {
 		return false
 	}
 	ws := schedule.Precompute{At: w.at, Name: free(a, "w"), Storage: cin.Tile}
-	d.add(schedule.Bound{Var: v, Extent: n})
+	d.add(schedule.Exactly(v, n))
 	if strip < n {
 		outer, inner := index.Var(free(a, string(v)+"0")), index.Var(free(a, string(v)+"1"))
 		order := slices.Insert(slices.Clone(d.Order[:len(d.Order)-1]), w.at, outer)

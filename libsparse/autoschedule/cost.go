@@ -228,21 +228,32 @@ func (m *model) priceLoops(order []int, limit float64) (t Terms, w workspace, ok
 		t.Convert += m.copyDense(last)
 		strided, lanes = m.contiguous(last)
 	}
-	step := 1.0
+	lane := 0.0
 	if lanes {
-		step = c.Lane
+		lane = c.lane(m.extents[last])
+		t.Loops += lane * iterations
+	} else {
+		t.Loops += iterations
 	}
-	t.Loops += step * iterations
 	if lanes && !m.free[last] {
-		t.Loops += c.Fold * m.around[len(order)-1]
+		t.Loops += m.fold(order)
 	}
 	if m.single(order) {
 		t.Loops += iterations
 	}
 	t.Strided = iterations * c.Strided * strided
 	w = m.place(order)
-	t.Insert = m.written(w, iterations, lanes)
+	t.Insert = m.written(w, iterations, lane)
 	return t, w, t.Sum() < limit
+}
+
+// fold is what the ends of reductions in lanes cost, of which those of several elements are one where the loop around them is long enough.
+func (m *model) fold(order []int) float64 {
+	depth, folds := len(order)-1, m.constants.Fold*m.around[len(order)-1]
+	if count := grouped(m.assignment); depth > 1 && m.free[order[depth-1]] && count > 1 && m.around[depth] >= float64(count)*m.around[depth-1] {
+		folds *= m.constants.FoldTogether
+	}
+	return folds
 }
 
 // single reports whether a loop of one iteration stands where it is in the way: innermost inside of a reduction, whose sums would
@@ -334,15 +345,15 @@ func (m *model) contiguous(v int) (strided float64, lanes bool) {
 	return strided, !skips && strided == 0 && m.sparse == 0 && m.extents[v] >= m.constants.Shortest
 }
 
-// written is the cost of writing the result from a workspace, of body terms: insertions where its entries don't come in storage
-// order, and updates of sums that don't stay in registers. Scalars are added to memory as fast as to a register, whose sums
+// written is the cost of writing the result from a workspace, of body terms, each of which costs lane where it is in lanes, else 0: insertions where its entries don't come in
+// storage order, and updates of sums that don't stay in registers. Scalars are added to memory as fast as to a register, whose sums
 // wait for each other.
-func (m *model) written(w workspace, body float64, lanes bool) float64 {
+func (m *model) written(w workspace, body, lane float64) float64 {
 	c, fillings := m.constants, m.around[w.at]
 	switch w.kind {
 	case inMemory:
-		if lanes {
-			return body * c.Update * c.Lane
+		if lane > 0 {
+			return body * c.Update * lane
 		}
 		return 0
 	case insertion:

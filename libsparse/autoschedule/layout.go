@@ -50,9 +50,9 @@ func (m *model) worthCopies(order []int, iterations, strided float64) bool {
 		copies += m.copying(o)
 	})
 	if !m.free[v] {
-		copies += c.Fold * m.around[len(order)-1]
+		copies += m.fold(order)
 	}
-	return possible && copies+c.Lane*iterations < (1+c.Strided*strided)*iterations
+	return possible && copies+c.lane(m.extents[v])*iterations < (1+c.Strided*strided)*iterations
 }
 
 // copying is what a copy of a dense tensor costs.

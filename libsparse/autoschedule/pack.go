@@ -69,7 +69,7 @@ func (d *Decision) pack(a bind.Assignment, wide []*index.Access, width int64) {
 	i, j, k := d.Order[0], d.Order[1], d.Order[2]
 	name := func(v index.Var, suffix string) index.Var { return index.Var(free(a, string(v)+suffix)) }
 	outer, inner, sums := name(k, "0"), name(k, "1"), free(a, "w")
-	d.add(schedule.Bound{Var: k, Extent: a.Extent(k)})
+	d.add(schedule.Exactly(k, a.Extent(k)))
 	d.add(schedule.Split{Var: k, Outer: outer, Inner: inner, Factor: width})
 	d.add(schedule.Reorder{Vars: []index.Var{outer, i, j, inner}})
 	strips, lanes, rows := map[*index.Access]string{}, []index.Var{inner}, []index.Var{}

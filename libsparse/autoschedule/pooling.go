@@ -13,7 +13,7 @@ func OnePass(a bind.Assignment) *Decision {
 	m := a.Pooling()
 	for _, v := range append(append([]index.Var{}, m.Columns...), m.Summed...) {
 		if n := a.Extent(v); n > 0 && index.Exact(n) {
-			d.add(schedule.Bound{Var: v, Extent: n})
+			d.add(schedule.Exactly(v, n))
 		}
 	}
 	d.note("rows that follow each other and have most of their columns in common are computed together, in tiles")

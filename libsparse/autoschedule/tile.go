@@ -61,7 +61,7 @@ func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 		return false
 	}
 	if !w.tiles {
-		d.add(schedule.Bound{Var: v, Extent: n})
+		d.add(schedule.Exactly(v, n))
 		d.add(ws)
 		d.hoist(a, w.at, ws.Name)
 		d.prefetch(a)
@@ -93,7 +93,7 @@ func (d *Decision) tileInStrips(a bind.Assignment, w workspace, v index.Var, ws 
 	}
 	order := slices.Insert(slices.Clone(d.Order[:len(d.Order)-1]), at, outer)
 	if index.Exact(n) {
-		d.add(schedule.Bound{Var: v, Extent: n})
+		d.add(schedule.Exactly(v, n))
 	}
 	// Of the extents of such a class, which are below the next multiple of 8, the entries are read once; an outermost loop is for threads.
 	joined := why != "" && first > 0 && !index.Exact(n) && n == factor+1 && n < 64
@@ -126,7 +126,7 @@ func (d *Decision) tileOver(a bind.Assignment, w workspace) {
 	for depth, v := range inner {
 		n := a.Extent(v)
 		if n > 1 || depth == last { // carryOut has bounded outer loops of one iteration
-			d.add(schedule.Bound{Var: v, Extent: n})
+			d.add(schedule.Exactly(v, n))
 		}
 		sums *= n
 	}

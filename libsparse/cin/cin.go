@@ -6,7 +6,10 @@
 package cin
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/dtype"
@@ -164,12 +167,28 @@ type Program struct {
 	Insert bool
 	// Bounded says that entries of a rowwise result are written in one pass, to room for as many as there may be, and then moved together.
 	Bounded bool
-	// Exact gives variables whose extent is known at compile time.
-	Exact map[index.Var]int64
-	Team  Team
+	// Bounds gives variables what is known of their extent at compile time.
+	Bounds map[index.Var]Bounds
+	Team   Team
 	// RowsTogether is how many rows of a pooling are computed at once, where they have most of their columns in common; below 2 none are.
 	RowsTogether int64
 	Body         Stmt
+}
+
+// Bounds are the least and the largest extent that a variable may have.
+type Bounds struct{ Least, Most int64 }
+
+func (b Bounds) String() string {
+	if b.Least == b.Most {
+		return strconv.FormatInt(b.Least, 10)
+	}
+	return fmt.Sprintf("%d to %d", b.Least, b.Most)
+}
+
+// Exact is the extent of a variable where it is known at compile time.
+func (p *Program) Exact(v index.Var) (n int64, known bool) {
+	b, bounded := p.Bounds[v]
+	return b.Least, bounded && b.Least == b.Most
 }
 
 // Concretize turns an assignment into the loop nest that visits its variables in order of appearance.
@@ -201,10 +220,8 @@ func (p *Program) Clone() *Program {
 	for t, s := range p.Workspaces {
 		q.Workspaces[t] = s
 	}
-	q.Exact = map[index.Var]int64{}
-	for v, n := range p.Exact {
-		q.Exact[v] = n
-	}
+	q.Bounds = map[index.Var]Bounds{}
+	maps.Copy(q.Bounds, p.Bounds)
 	return &q
 }
 

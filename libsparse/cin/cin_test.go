@@ -187,7 +187,7 @@ func TestClone(t *testing.T) {
 	before := p.String()
 	q := p.Clone()
 	q.Relations = append(q.Relations, &Split{Parent: "i"})
-	q.Exact["k"] = 3
+	q.Bounds["k"] = Bounds{Least: 3, Most: 3}
 	q.Workspaces[tensor("v")] = Row
 	if p.String() != before {
 		t.Errorf("a change of the copy shows in\n%s", p)

@@ -16,8 +16,8 @@ func (p *Program) String() string {
 		fmt.Fprintln(&b, r)
 	}
 	var lines []string
-	for v, n := range p.Exact {
-		lines = append(lines, fmt.Sprintf("bound %s = %d\n", v, n))
+	for v, n := range p.Bounds {
+		lines = append(lines, fmt.Sprintf("bound %s = %s\n", v, n))
 	}
 	for t, s := range p.Workspaces {
 		lines = append(lines, fmt.Sprintf("workspace %s: %s of %s, order %d\n", t.Name, s, t.Elem, p.Source.Of(t).Format.Order()))

@@ -125,9 +125,9 @@ func (x vectorizer) accumulators(r reduction, names *Builder) *accumulators {
 	if !isLiteralZero(r.loop.Lo) || gathers(r.value, r.loop.Var) {
 		a.lanes, a.each = min(a.lanes, shortLanes), int(max(r.loop.Unroll, 1))
 	}
-	n, known := a.trips()
-	if !known {
-		n = math.MaxInt64
+	n, most := a.trips()
+	if most == math.MaxInt64 {
+		n = most
 	}
 	for int64(a.lanes) > n {
 		a.lanes /= 2

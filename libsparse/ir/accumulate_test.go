@@ -8,6 +8,11 @@ import (
 	"libsparse/libsparse/ir"
 )
 
+// between is a variable that holds a number between two.
+func between(least, most int64) *ir.Var {
+	return &ir.Var{Name: "m", T: ir.Index, Least: least, Most: most}
+}
+
 func TestAccumulate(t *testing.T) {
 	v, f, p, j := iv("v"), fv("f"), iv("p"), iv("j")
 	sum := func(value ir.Expr) ir.Stmt { return &ir.Assign{Var: f, Reduce: dtype.Add, Value: value} }
@@ -28,6 +33,17 @@ func TestAccumulate(t *testing.T) {
 		{
 			"a rest", loop(ir.Simd, v, num(9), sum(at(x, v))),
 			[]string{"var f_lanes: f32x8 = 0f32", "for v_2 = 0 .. 8 step 8 unrolled", "  f_lanes += x[v_2 :8]", "f_lanes = tail(f_lanes + x[1 :8], 1, f_lanes)", "f += add_lanes(f_lanes)"},
+		},
+		{
+			"an end between multiples of a vector", loop(ir.Simd, v, between(9, 15), sum(at(x, v))),
+			[]string{"var f_lanes: f32x8 = 0f32", "f_lanes += x[0 :8]", "f_lanes = tail(f_lanes + x[m - 8 :8], m - 8, f_lanes)", "f += add_lanes(f_lanes)"},
+		},
+		{
+			"an end of a number of vectors", loop(ir.Simd, v, between(5, 20), sum(at(x, v))),
+			[]string{
+				"var f_lanes: f32x4 = 0f32", "var v_2: i64 = 0", "let v_end: i64 = m", "while v_2 + 4 < v_end", "  f_lanes += x[v_2 :4]", "  v_2 += 4",
+				"f_lanes = tail(f_lanes + x[v_end - 4 :4], v_end - v_2, f_lanes)", "f += add_lanes(f_lanes)",
+			},
 		},
 		{
 			"a row", row,

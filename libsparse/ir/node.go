@@ -30,8 +30,9 @@ type Expr interface {
 type (
 	// Var is a local variable or a scalar bound by a slot. Variables of one Func have distinct names.
 	Var struct {
-		Name string
-		T    Type
+		Name        string
+		T           Type
+		Least, Most int64 // bound what it holds, where Most isn't 0
 	}
 	// Int is an integer or boolean literal.
 	Int struct {

@@ -1,6 +1,10 @@
 package ir
 
-import "libsparse/libsparse/dtype"
+import (
+	"math"
+
+	"libsparse/libsparse/dtype"
+)
 
 // reduction is a Simd loop that reduces one value of each iteration into a scalar.
 type reduction struct {
@@ -167,9 +171,12 @@ func (a *accumulators) run() (stmts []Stmt, sums []Expr, ok bool) {
 			stmts = append(stmts, Declare(v, a.identity()))
 		}
 	}
-	if n, known := a.trips(); known {
-		stmts = append(stmts, a.counted(vectors, parts, n)...)
-	} else {
+	switch least, most := a.trips(); {
+	case least == most:
+		stmts = append(stmts, a.counted(vectors, parts, least)...)
+	case a.before(least) == a.before(most) && a.each == 1:
+		stmts = append(stmts, a.upTo(vectors, parts, a.before(least))...)
+	default:
 		stmts = append(stmts, a.open(vectors, parts)...)
 	}
 	for _, p := range parts {
@@ -178,13 +185,22 @@ func (a *accumulators) run() (stmts []Stmt, sums []Expr, ok bool) {
 	return stmts, sums, true
 }
 
-// trips is the number of iterations, known where the loop is from zero to a literal.
-func (r reduction) trips() (n int64, known bool) {
-	hi, literal := r.loop.Hi.(*Int)
-	if !literal || !isLiteralZero(r.loop.Lo) {
-		return 0, false
+// trips is the least and the largest number of iterations.
+func (r reduction) trips() (least, most int64) { return trips(r.loop) }
+
+// trips is the least and the largest number of iterations of a loop, as far as its bounds say.
+func trips(s *For) (least, most int64) {
+	if isLiteralZero(s.Lo) {
+		switch hi := s.Hi.(type) {
+		case *Int:
+			return hi.Value, hi.Value
+		case *Var:
+			if hi.Most > 0 {
+				return hi.Least, hi.Most
+			}
+		}
 	}
-	return hi.Value, true
+	return 0, math.MaxInt64
 }
 
 func isLiteralZero(e Expr) bool {
@@ -236,6 +252,18 @@ func (a *accumulators) counted(vectors []Expr, parts [][]*Var, n int64) (out []S
 		out = append(out, a.last(vectors, parts, Const(n), Const(n-main))...)
 	}
 	return out
+}
+
+// before is how many of n iterations are in vectors before the last, which may be full.
+func (a *accumulators) before(n int64) int64 { return (n - 1) / int64(a.lanes) * int64(a.lanes) }
+
+// upTo is the loop from zero to a bound that is known at run time, of which vectors before the last have as many iterations as they are told.
+func (a *accumulators) upTo(vectors []Expr, parts [][]*Var, before int64) (out []Stmt) {
+	for k := int64(0); k < before; k += int64(a.lanes) {
+		out = append(out, a.add(vectors, parts, Const(k), 0)...)
+	}
+	end := a.loop.Hi
+	return append(out, a.last(vectors, parts, end, SimplifyExpr(Sub(end, Const(before))))...)
 }
 
 // open is the loop between bounds that are known at run time.
@@ -299,10 +327,15 @@ func (a *accumulators) oneByOne(parts [][]*Var, place, end *Var) (out []Stmt) {
 // are the last lanes; where too little stands before it, elements get there one by one.
 func (a *accumulators) fromZero(vectors []Expr, parts [][]*Var, place, end *Var) (out []Stmt) {
 	lanes := Const(int64(a.lanes))
+	least, _ := a.trips()
 	if step := Const(int64(a.lanes * a.each)); a.each > 1 {
 		out = append(out, Repeat(Is(Add(place, step), Le, end), append(a.turns(vectors, parts, place), Increase(place, step))...))
 	}
 	out = append(out, Repeat(Is(Add(place, lanes), Lt, end), append(a.add(vectors, parts, place, 0), Increase(place, lanes))...))
+	last := a.last(vectors, parts, end, Sub(end, place))
+	if least >= int64(a.lanes) {
+		return append(out, last...)
+	}
 	var rest []Stmt
 	for i, x := range a.values {
 		sum, kept, v := parts[i][0], a.names.Array(parts[i][0].Name, a.elem()), a.names.Index(a.loop.Var.Name)
@@ -315,7 +348,7 @@ func (a *accumulators) fromZero(vectors []Expr, parts [][]*Var, place, end *Var)
 	}
 	return append(out, &If{
 		Cond: Is(end, Ge, lanes),
-		Then: Do(a.last(vectors, parts, end, Sub(end, place))...),
+		Then: Do(last...),
 		Else: Do(rest...),
 	})
 }

@@ -5,18 +5,19 @@ import "libsparse/libsparse/dtype"
 // maxUnrolled is the number of vector iterations up to which a loop is written out.
 const maxUnrolled = 32
 
-// Vectorize is m with its Simd loops from zero to a literal rewritten into statements on vectors of the target: the widest first, then halves for the rest. Loops that do more than store, element by element,
-// values computed from neighbouring elements and invariants stay as they are.
+// Vectorize is m with its Simd loops from zero to a literal rewritten into statements on vectors of the target: the widest first, then halves for the rest. Where the end is
+// only known to be between two numbers, vectors have as many lanes as the least of them fills, and the last one ends where the loop does. Loops that do more than store,
+// element by element, values computed from neighbouring elements and invariants stay as they are.
 //
 // Compilers do this too, but only with explicit vectors do small arrays stay in registers across an outer loop.
 func Vectorize(m *Module, target Target) *Module {
 	x := vectorizer{Target: target}
 	simd := func(s *For) bool { return s.Kind == Simd }
-	return rewriteLoops(m, simd, func(s *For, _ *Builder) Stmt {
+	return rewriteLoops(m, simd, func(s *For, names *Builder) Stmt {
 		if !simd(s) {
 			return s
 		}
-		return x.rewrite(s)
+		return x.rewrite(s, names)
 	})
 }
 
@@ -29,20 +30,22 @@ type vectorizer struct {
 	adjacent bool
 }
 
-func (x vectorizer) rewrite(s *For) Stmt {
-	lo, ok := s.Lo.(*Int)
-	hi, okHi := s.Hi.(*Int)
-	if !ok || !okHi || lo.Value != 0 || s.Step != 1 || hi.Value < 2 {
+func (x vectorizer) rewrite(s *For, names *Builder) Stmt {
+	least, most := trips(s)
+	if least < 2 || s.Step != 1 {
 		return s
 	}
 	stores, size := storesOf(s.Body, s.Var)
 	if len(stores) == 0 || x.VectorBytes()/size < 2 {
 		return s
 	}
+	if least < most {
+		return x.upTo(s, stores, x.VectorBytes()/size, least, most, names)
+	}
 	var out []Stmt
 	done := int64(0)
 	for lanes := x.VectorBytes() / size; lanes >= 1; lanes /= 2 {
-		trips := (hi.Value - done) / int64(lanes)
+		trips := (least - done) / int64(lanes)
 		if trips == 0 {
 			continue
 		}
@@ -55,6 +58,38 @@ func (x vectorizer) rewrite(s *For) Stmt {
 		done = end
 	}
 	return &Block{Stmts: out}
+}
+
+// upTo is a loop that ends at run time, after least to most iterations: in vectors, of which the last ends where the loop does. All are computed before the first is stored, so
+// that elements of two vectors get the same value from both, and no load waits for a store that it overlaps.
+func (x vectorizer) upTo(s *For, stores []*Store, lanes int, least, most int64, names *Builder) Stmt {
+	for int64(lanes) > least {
+		lanes /= 2
+	}
+	before := (least - 1) / int64(lanes)
+	body, ok := x.body(stores, s.Var, lanes)
+	if !ok || len(body) > 1 || lanes < 2 || before != (most-1)/int64(lanes) || before > maxUnrolled {
+		return s
+	}
+	store := body[0].(*Store)
+	value := store.Value
+	if store.Reduce != "" {
+		value = Apply(store.Reduce, &Load{Array: store.Array, Index: store.Index, Lanes: lanes}, value)
+	}
+	if value.Type() != (Type{Elem: store.Array.Elem, Lanes: lanes}) {
+		return s
+	}
+	var computed, stored []Stmt
+	for k := range before + 1 {
+		begin := Expr(Const(k * int64(lanes)))
+		if k == before {
+			begin = SimplifyExpr(Sub(s.Hi, Const(int64(lanes))))
+		}
+		v := &Var{Name: names.Fresh(store.Array.Name + "_lanes"), T: value.Type()}
+		computed = append(computed, Let(v, at(value, s.Var, begin)))
+		stored = append(stored, &Store{Array: store.Array, Index: at(store.Index, s.Var, begin), Value: v, Lanes: lanes})
+	}
+	return Do(append(computed, stored...)...)
 }
 
 // vectorPart runs body, which handles lanes elements, from element lo to hi.

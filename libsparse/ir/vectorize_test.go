@@ -92,6 +92,32 @@ func TestVectorize(t *testing.T) {
 	}
 }
 
+func TestVectorizeUpToAnEnd(t *testing.T) {
+	v, f := iv("v"), fv("f")
+	accumulate := &ir.Store{Array: y, Index: v, Reduce: dtype.Add, Value: mul(f, at(x, v))}
+	for _, c := range []struct {
+		end  *ir.Var
+		body []ir.Stmt
+		want []string
+	}{
+		{
+			between(9, 15),
+			[]ir.Stmt{accumulate},
+			[]string{"let y_lanes: f32x8 = y[0 :8] + f * x[0 :8]", "let y_lanes_2: f32x8 = y[m - 8 :8] + f * x[m - 8 :8]", "y[0 :8] = y_lanes", "y[m - 8 :8] = y_lanes_2"},
+		},
+		{between(4, 4), []ir.Stmt{put(y, v, f)}, []string{"y[0 :4] = f"}},
+		{between(3, 4), []ir.Stmt{put(y, v, at(x, v))}, []string{"let y_lanes: f32x2 = x[0 :2]", "let y_lanes_2: f32x2 = x[m - 2 :2]", "y[0 :2] = y_lanes", "y[m - 2 :2] = y_lanes_2"}},
+		{between(9, 20), []ir.Stmt{accumulate}, []string{"for v = 0 .. m simd", "  y[v] += f * x[v]"}},
+		{between(9, 15), []ir.Stmt{put(y, v, f)}, []string{"for v = 0 .. m simd", "  y[v] = f"}},
+		{between(9, 15), []ir.Stmt{accumulate, put(x, v, f)}, []string{"for v = 0 .. m simd", "  y[v] += f * x[v]", "  x[v] = f"}},
+	} {
+		m := module(loop(ir.Simd, v, c.end, c.body...))
+		if got, want := text(ir.Vectorize(m, target(32))), lines(c.want...); got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	}
+}
+
 func TestVectorizeLeavesOtherLoops(t *testing.T) {
 	v := iv("v")
 	for _, l := range []*ir.For{

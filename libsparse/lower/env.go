@@ -89,7 +89,7 @@ func (r *region) local(a *ir.Array, size ir.Expr, zero bool) {
 // extent is the number of coordinates of a variable of the source, whatever its name.
 func (l *lowerer) extent(v index.Var) ir.Expr {
 	v = l.program.Original(v)
-	if n, ok := l.program.Exact[v]; ok {
+	if n, ok := l.program.Exact(v); ok {
 		return ir.Const(n)
 	}
 	return l.slots.extents[v]

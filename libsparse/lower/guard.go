@@ -19,8 +19,16 @@ func (l *lowerer) guards() []ir.Stmt {
 		out = append(out, ir.When(cond, &ir.Return{Value: ir.Const(WrongSize)}))
 	}
 	for _, v := range l.program.Source.Vars() {
-		if n, ok := l.program.Exact[v]; ok {
-			refuse(ir.Is(l.slots.extents[v], ir.Ne, ir.Const(n)))
+		n, bounded := l.program.Bounds[v]
+		switch {
+		case !bounded:
+		case n.Least == n.Most:
+			refuse(ir.Is(l.slots.extents[v], ir.Ne, ir.Const(n.Least)))
+		default:
+			if n.Least > 0 {
+				refuse(ir.Is(l.slots.extents[v], ir.Lt, ir.Const(n.Least)))
+			}
+			refuse(ir.Is(l.slots.extents[v], ir.Gt, ir.Const(n.Most)))
 		}
 	}
 	for _, r := range l.program.Relations {

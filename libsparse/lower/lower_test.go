@@ -216,7 +216,7 @@ func TestWithin(t *testing.T) {
 
 // TestWrongSize calls kernels with extents that they were not made for.
 func TestWrongSize(t *testing.T) {
-	bound := program(t, "y(i) = x(i)", nil, schedule.Bound{Var: "i", Extent: 4})
+	bound := program(t, "y(i) = x(i)", nil, schedule.Exactly("i", 4))
 	split := program(t, "y(i) = x(i)", nil, schedule.Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 2})
 	for _, c := range []struct {
 		name   string

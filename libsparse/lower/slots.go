@@ -65,6 +65,7 @@ func newSlots(p *cin.Program) *slots {
 	s.threads = s.scalar("threads", Slot{Kind: "threads"}, false)
 	for _, v := range p.Source.Vars() {
 		s.extents[v] = s.scalar("n_"+string(v), Slot{Kind: "extent", Index: string(v)}, false)
+		s.extents[v].Least, s.extents[v].Most = p.Bounds[v].Least, p.Bounds[v].Most
 	}
 	for i, t := range p.Source.Tensors() {
 		s.windowed(p.Source.Assignment, t, i)
@@ -96,7 +97,7 @@ func (s *slots) streamed(p *cin.Program) {
 	}
 	writes := func(f *cin.Forall) bool {
 		a, ok := f.Body.(*cin.Assign)
-		_, known := p.Exact[p.Original(f.Var)]
+		_, known := p.Exact(p.Original(f.Var))
 		return ok && known && f.Unit == cin.Lanes && a.LHS.Tensor == t && a.Reduce == ""
 	}
 	if slices.ContainsFunc(cin.Loops(p.Body), writes) {

@@ -21,7 +21,11 @@ var readers = map[string]func(a *arguments) Command{
 		return Pos{Var: a.variable(), Pos: a.variable(), Of: string(a.variable())}
 	},
 	"bound": func(a *arguments) Command {
-		return Bound{Var: a.variable(), Extent: a.number(a.next("the extent"))}
+		c := Exactly(a.variable(), a.number(a.next("the extent")))
+		if len(a.parts) > 0 {
+			c.Most = a.number(a.next("the largest extent"))
+		}
+		return c
 	},
 	"unroll": func(a *arguments) Command {
 		return Unroll{Var: a.variable(), Factor: a.number(a.next("the factor"))}

@@ -303,7 +303,7 @@ func (c Precompute) count(p *cin.Program, v index.Var) (n int64, constant bool, 
 	case *cin.Rename:
 		return c.count(p, r.Of)
 	case nil:
-		if exact, ok := p.Exact[v]; ok {
+		if exact, ok := p.Exact(v); ok {
 			return exact, true, nil
 		}
 		return p.Source.Extent(v), false, nil

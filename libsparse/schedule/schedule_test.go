@@ -84,7 +84,13 @@ positions fp: f as stored in A(i,j)
 		{"y(i) = A(i) + B(i)", []Command{MergeBy{Var: "i", Choose: true}}, "mergeby(i, choose)", `forall i choosing
   y(i) = A(i) + B(i)
 `},
-		{spmm, []Command{Bound{"k", 16}}, "bound(k, 16)", `forall i
+		{spmm, []Command{Bound{"k", 9, 15}}, "bound(k, 9, 15)", `forall i
+  forall k
+    forall j
+      C(i,k) += A(i,j) * B(j,k)
+bound k = 9 to 15
+`},
+		{spmm, []Command{Exactly("k", 16)}, "bound(k, 16)", `forall i
   forall k
     forall j
       C(i,k) += A(i,j) * B(j,k)
@@ -283,8 +289,10 @@ func TestPreconditions(t *testing.T) {
 		{"C(i,j) = A(i,j) + B(i,j)", csr, []Command{Pos{"j", "jp", "A"}}, "has values where A(i,j) stores nothing"},
 		{"y(i) = A(i,j)", map[string]string{"A": "uq"}, []Command{Pos{"i", "ip", "A"}}, "stores i more than once; fuse it with the levels below"},
 		{"y(i) = A(i,j)", map[string]string{"A": "bs"}, []Command{Fuse{"i", "j", "f"}, Pos{"f", "fp", "A"}}, "has no positions to visit"},
-		{spmm, nil, []Command{Bound{"q", 4}}, "there is no variable q"},
-		{spmm, nil, []Command{Bound{"k", 4}, Bound{"k", 5}}, "k is already bound to 4"},
+		{spmm, nil, []Command{Exactly("q", 4)}, "there is no variable q"},
+		{spmm, nil, []Command{Exactly("k", 4), Exactly("k", 5)}, "k is already bound to 4"},
+		{spmm, nil, []Command{Bound{"k", 4, 6}, Exactly("k", 5)}, "k is already bound to 4 to 6"},
+		{spmm, nil, []Command{Bound{"k", 6, 4}}, "the least extent comes first"},
 		{spmm, nil, []Command{Prefetch{"k", 0}}, "the distance has to be from 1 to 256"},
 		{spmm, csr, []Command{Ahead{"j", "A", 5000}}, "the distance has to be from 1 to 4096"},
 		{spmm, csr, []Command{Ahead{"j", "D", 64}}, "there is no operand D"},
@@ -329,7 +337,7 @@ func TestPreconditions(t *testing.T) {
 		{spmm, nil, []Command{renaming("i:u"), Reorder{[]index.Var{"u", "i"}}}, "the loops are not directly nested in one another"},
 		{spmm, nil, []Command{renaming("i:u k:v"), Parallelize{Var: "v"}, Parallelize{Var: "u"}}, "the loop over u around it runs on threads already"},
 		{spmm, csr, []Command{renaming("i:u k:v"), Reorder{[]index.Var{"j", "u"}}}, "the loops [j v u] contradict the order in which A(i,j)"},
-		{spmm, nil, []Command{renaming("i:u"), Bound{"u", 4}, Bound{"i", 5}}, "i is already bound to 4"},
+		{spmm, nil, []Command{renaming("i:u"), Exactly("u", 4), Exactly("i", 5)}, "i is already bound to 4"},
 		{"y(i) = A(i,j) * x(j)", nil, []Command{Precompute{Name: "w"}, Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 2}}, "w(i) is reduced into, so strips that overlap would count twice"},
 		{"y(i) = A(i,j) * x(j)", nil, []Command{renaming("i:u"), Split{Var: "u", Outer: "i0", Inner: "i1", Factor: 4, Tail: 2}}, "w(i) is reduced into, so strips that overlap would count twice"},
 		{"y(i) = x(i)", nil, []Command{Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 2}, Precompute{At: 1, Name: "w", Rename: renaming("i1:u").Rename}, Split{Var: "u", Outer: "a", Inner: "b", Factor: 2}}, "shifted strips can't be divided again"},

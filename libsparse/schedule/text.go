@@ -72,7 +72,7 @@ type arguments struct {
 // usages is how each command is written.
 var usages = map[string]string{
 	"split": "split(i, i0, i1, 16[, tail=4[, joined]])", "divide": "divide(i, i0, i1, 4)", "fuse": "fuse(i, j, f)",
-	"pos": "pos(j, jp, A)", "reorder": "reorder(i, j, ...)", "bound": "bound(i, 16)", "unroll": "unroll(i, 4)",
+	"pos": "pos(j, jp, A)", "reorder": "reorder(i, j, ...)", "bound": "bound(i, 16[, 23])", "unroll": "unroll(i, 4)",
 	"prefetch": "prefetch(j, 16)", "ahead": "ahead(j, A, 512)", "adjacent": "adjacent(j)", "order": "order(i, A)", "vectorize": "vectorize(i)", "parallelize": "parallelize(i, threads[, atomics|temporary])",
 	"precompute": "precompute(all|EXPRESSION, w, at=1[, tile|array|row|scatter|bitmap|bytemap|blocks|adaptive|list|hash|lookup][, rename=i:iw ...])", "assemble": "assemble(insert|append|bounded)",
 	"convert": "convert(A, ds:1,0[, values])", "mergeby": "mergeby(i, gallop|choose|twofinger)",

@@ -54,6 +54,18 @@ def test_indices_are_folded(equation: str, folded: str) -> None:
     torch.testing.assert_close(ls.einsum(equation, *operands).to_dense(), expected)
 
 
+@pytest.mark.parametrize(
+    ("equation", "folded"), [("ij,jbh->ibh", "ij,jb->ib"), ("ij,ibh,jbh->ibh", "ij,ib,jb->ib"), ("ij,bh->ijbh", None)]
+)
+def test_results_that_are_sure_to_be_dense_are_folded(equation: str, folded: str | None) -> None:
+    terms = equation.split("->")[0].split(",")
+    operands = [_sparse(term) if term == "ij" else _dense(term) for term in terms]
+    assert _folded(equation, *operands) == (folded or equation)
+    found = ls.einsum(equation, *operands)
+    assert isinstance(found, ls.SparseTensor) == (folded is None)
+    torch.testing.assert_close(found.to_dense(), torch.einsum(equation, *(o.to_dense() for o in operands)))
+
+
 def test_sparse_results_keep_their_indices() -> None:
     A, q, k = _sparse("ij"), _dense("bhik"), _dense("bhjk")
     found = ls.einsum("ij,bhik,bhjk->bhij", A, q, k)

@@ -30,6 +30,22 @@ def test_products(dtype: torch.dtype, threads: int) -> None:
             torch.testing.assert_close((A @ x).double(), dense @ x.double(), **close)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+def test_sums_over_columns(dtype: torch.dtype, threads: int) -> None:
+    A = operand(dtype)
+    dense, spread = A.to_dense().double(), {"rtol": 2e-2, "atol": 2.0} if dtype is torch.bfloat16 else {}
+    with ls.options(num_threads=threads):
+        for width in WIDTHS:
+            q, k = (torch.randn(n, width).mul(4).to(dtype) for n in (40, 50))
+            expected = dense * (q.double() @ k.double().T)
+            found = ls.sddmm(A, q, k.T.contiguous()).to_dense()
+            torch.testing.assert_close(found.double(), expected, **(spread or {"rtol": 1e-4, "atol": 1e-3}))
+            if dtype is not torch.bfloat16:
+                found = ls.einsum("ij,ik,jk->i", A, q, k).double()
+                torch.testing.assert_close(found, expected.sum(1), rtol=1e-4, atol=1e-2)
+
+
 @pytest.mark.parametrize("width", [9, 12, 15, 17, 23, 31, 33, 41, 55, 63])
 def test_other_sums(width: int) -> None:
     A = operand(torch.float32)
@@ -51,6 +67,8 @@ def test_other_sums(width: int) -> None:
 
 def test_a_row_is_read_once() -> None:
     A = operand(torch.float32)
+    q, k = torch.randn(40, 12), torch.randn(50, 12)
+    assert "bound(k, 9, 15)" in ls.explain("ij,ik,jk->ij", A, q, k, stage="schedule")
     for width in (12, 21, 47):
         schedule = ls.explain("ij,jk->ik", A, torch.randn(50, width), stage="schedule")
         assert f"split(k, k0, k1, {width // 8 * 8}, tail=8, joined)" in schedule

@@ -98,16 +98,17 @@ class Schedule:
         named = f", rename={pairs}" if rename else ""
         return self.then(f"precompute({part}, {workspace}, at={at}{kept}{named})")
 
-    def bound(self, index: str, extent: int) -> Schedule:
-        """States the extent of an index, which the kernel is then compiled for.
+    def bound(self, index: str, extent: int, most: int | None = None) -> Schedule:
+        """States the extent of an index, which the kernel is then compiled for, or the least and the largest one.
 
         Raises:
             ShapeError: The operands have another.
         """
         found = self._problem.extents(self._operands).get(index, extent)
-        if found != extent:
-            raise ShapeError(f"schedule: bound({index}, {extent}): the operands have extent {found} for {index!r}")
-        return self.then(f"bound({index}, {extent})")
+        command = f"bound({index}, {extent})" if most is None else f"bound({index}, {extent}, {most})"
+        if not extent <= found <= (extent if most is None else most):
+            raise ShapeError(f"schedule: {command}: the operands have extent {found} for {index!r}")
+        return self.then(command)
 
     def unroll(self, index: str, factor: int) -> Schedule:
         """Writes `factor` iterations of a loop out."""
