@@ -50,6 +50,28 @@ var nativeConversions = map[string]string{
     return __builtin_ia32_vcvtph2ps((short __attribute__((vector_size(16)))){(short)x})[0];
 #else
 `,
+	"f32_of f16 2": `#ifdef __F16C__
+    typedef int whole __attribute__((vector_size(16)));
+    typedef long long pair __attribute__((vector_size(16)));
+    return (f32x2)((pair)__builtin_ia32_vcvtph2ps((short __attribute__((vector_size(16))))(whole){(int)x}))[0];
+#else
+`,
+	"f32_to f16 2": `#ifdef __F16C__
+    typedef int whole __attribute__((vector_size(16)));
+    typedef long long pair __attribute__((vector_size(16)));
+    return (f16x2)((whole)__builtin_ia32_vcvtps2ph((float __attribute__((vector_size(16))))(pair){(long long)x}, 0))[0];
+#else
+`,
+	"f32_of f16 4": `#ifdef __F16C__
+    typedef long long pair __attribute__((vector_size(16)));
+    return (f32x4)__builtin_ia32_vcvtph2ps((short __attribute__((vector_size(16))))(pair){(long long)x});
+#else
+`,
+	"f32_to f16 4": `#ifdef __F16C__
+    typedef long long pair __attribute__((vector_size(16)));
+    return (f16x4)((pair)__builtin_ia32_vcvtps2ph(x, 0))[0];
+#else
+`,
 	"f32_of f16 8": `#ifdef __F16C__
     return (f32x8)__builtin_ia32_vcvtph2ps256((short __attribute__((vector_size(16))))x);
 #else
