@@ -7,6 +7,7 @@ import torch
 
 import libsparse as ls
 
+HALVES = (torch.bfloat16, torch.float16)
 WIDTHS = [*range(1, 68), 71, 72, 79, 95, 96, 97, 100, 127, 128, 129, 200]
 
 
@@ -19,29 +20,29 @@ def operand(dtype: torch.dtype) -> ls.SparseTensor:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64])
 def test_products(dtype: torch.dtype, threads: int) -> None:
     A = operand(dtype)
     dense = A.to_dense().double()
     with ls.options(num_threads=threads):
         for width in WIDTHS:
             x = torch.randn(50, width).mul(4).to(dtype)
-            close = {"rtol": 2e-2, "atol": 0.5} if dtype is torch.bfloat16 else {"rtol": 1e-4, "atol": 1e-4}
+            close = {"rtol": 2e-2, "atol": 0.5} if dtype in HALVES else {"rtol": 1e-4, "atol": 1e-4}
             torch.testing.assert_close((A @ x).double(), dense @ x.double(), **close)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64])
 def test_sums_over_columns(dtype: torch.dtype, threads: int) -> None:
     A = operand(dtype)
-    dense, spread = A.to_dense().double(), {"rtol": 2e-2, "atol": 2.0} if dtype is torch.bfloat16 else {}
+    dense, spread = A.to_dense().double(), {"rtol": 2e-2, "atol": 2.0} if dtype in HALVES else {}
     with ls.options(num_threads=threads):
         for width in WIDTHS:
             q, k = (torch.randn(n, width).mul(4).to(dtype) for n in (40, 50))
             expected = dense * (q.double() @ k.double().T)
             found = ls.sddmm(A, q, k.T.contiguous()).to_dense()
             torch.testing.assert_close(found.double(), expected, **(spread or {"rtol": 1e-4, "atol": 1e-3}))
-            if dtype is not torch.bfloat16:
+            if dtype not in HALVES:
                 found = ls.einsum("ij,ik,jk->i", A, q, k).double()
                 torch.testing.assert_close(found, expected.sum(1), rtol=1e-4, atol=1e-2)
 
