@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/bits"
 	"regexp"
 	"slices"
@@ -161,12 +162,13 @@ type Constants struct {
 	PathSplits     int `json:"path_splits"`
 }
 
-// lane is an iteration of a loop of that extent in lanes, of which a vector has eight: of narrower vectors each takes as long.
+// lane is the cost of an iteration in lanes of a loop with that extent: vectors that aren't filled, and those of 4, 2 and 1 lanes, take as long as whole ones of 8.
 func (c *Constants) lane(extent float64) float64 {
-	if extent >= 8 {
-		return c.Lane
+	vectors := math.Ceil(extent / 8)
+	if extent < 8 {
+		vectors = float64(bits.OnesCount(uint(extent)))
 	}
-	return c.Lane * float64(8*bits.OnesCount(uint(extent))) / extent
+	return c.Lane * 8 * vectors / extent
 }
 
 // common are the constants that profiles leave out.

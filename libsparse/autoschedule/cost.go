@@ -247,9 +247,11 @@ func (m *model) priceLoops(order []int, limit float64) (t Terms, w workspace, ok
 	return t, w, t.Sum() < limit
 }
 
-// fold is what the ends of reductions in lanes cost, of which those of several elements are one where the loop around them is long enough.
+// fold is what the ends of reductions in lanes cost, of which those of several elements are one where the loop around them is long enough. Each adds up half of the lanes
+// that are left, of sixteen where there are as many terms.
 func (m *model) fold(order []int) float64 {
-	depth, folds := len(order)-1, m.constants.Fold*m.around[len(order)-1]
+	depth, halvings := len(order)-1, math.Floor(math.Log2(min(m.extents[order[len(order)-1]], 16)))
+	folds := m.constants.Fold * m.around[depth] * halvings / 4
 	if count := grouped(m.assignment); depth > 1 && m.free[order[depth-1]] && count > 1 && m.around[depth] >= float64(count)*m.around[depth-1] {
 		folds *= m.constants.FoldTogether
 	}
