@@ -1,7 +1,6 @@
 package ir
 
 import (
-	"math"
 	"slices"
 )
 
@@ -90,6 +89,18 @@ func chains(vectors int64) int {
 // seldom filled.
 const shortLanes = 4
 
+// fill halves the number of lanes until so many iterations fill them.
+func (a *accumulators) fill(n int64) {
+	for int64(a.lanes) > n {
+		a.lanes /= 2
+	}
+}
+
+// alike reports whether loops of least to most iterations have the same number of vectors before the last, few enough to be written out.
+func (a *accumulators) alike(least, most int64) bool {
+	return a.lanes > 0 && a.before(least) == a.before(most) && a.before(least) <= int64(a.lanes*maxUnrolled)
+}
+
 func (x vectorizer) accumulate(s *For, names *Builder) Stmt {
 	r, ok := reductionOf(s)
 	if !ok {
@@ -125,12 +136,12 @@ func (x vectorizer) accumulators(r reduction, names *Builder) *accumulators {
 	if !isLiteralZero(r.loop.Lo) || gathers(r.value, r.loop.Var) {
 		a.lanes, a.each = min(a.lanes, shortLanes), int(max(r.loop.Unroll, 1))
 	}
-	n, most := a.trips()
-	if most == math.MaxInt64 {
-		n = most
-	}
-	for int64(a.lanes) > n {
-		a.lanes /= 2
+	n, most := trips(r.loop)
+	lanes := a.lanes
+	a.fill(n)
+	if n < most && !a.alike(n, most) {
+		a.lanes, n = lanes, most
+		a.fill(n)
 	}
 	if a.each == 0 {
 		a.each = chains(n / int64(max(a.lanes, 1)))

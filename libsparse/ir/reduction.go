@@ -171,10 +171,10 @@ func (a *accumulators) run() (stmts []Stmt, sums []Expr, ok bool) {
 			stmts = append(stmts, Declare(v, a.identity()))
 		}
 	}
-	switch least, most := a.trips(); {
+	switch least, most := trips(a.loop); {
 	case least == most:
 		stmts = append(stmts, a.counted(vectors, parts, least)...)
-	case a.before(least) == a.before(most) && a.each == 1:
+	case a.each == 1 && a.alike(least, most):
 		stmts = append(stmts, a.upTo(vectors, parts, a.before(least))...)
 	default:
 		stmts = append(stmts, a.open(vectors, parts)...)
@@ -184,9 +184,6 @@ func (a *accumulators) run() (stmts []Stmt, sums []Expr, ok bool) {
 	}
 	return stmts, sums, true
 }
-
-// trips is the least and the largest number of iterations.
-func (r reduction) trips() (least, most int64) { return trips(r.loop) }
 
 // trips is the least and the largest number of iterations of a loop, as far as its bounds say.
 func trips(s *For) (least, most int64) {
@@ -216,7 +213,7 @@ func (a *accumulators) add(vectors []Expr, parts [][]*Var, place Expr, turn int)
 	return out
 }
 
-// last reduces the count elements before the place end, which are fewer than a vector has.
+// last reduces the count elements before the place end, which are no more than a vector has.
 func (a *accumulators) last(vectors []Expr, parts [][]*Var, end, count Expr) (out []Stmt) {
 	begin := SimplifyExpr(Sub(end, Const(int64(a.lanes))))
 	for i, x := range vectors {
@@ -327,7 +324,7 @@ func (a *accumulators) oneByOne(parts [][]*Var, place, end *Var) (out []Stmt) {
 // are the last lanes; where too little stands before it, elements get there one by one.
 func (a *accumulators) fromZero(vectors []Expr, parts [][]*Var, place, end *Var) (out []Stmt) {
 	lanes := Const(int64(a.lanes))
-	least, _ := a.trips()
+	least, _ := trips(a.loop)
 	if step := Const(int64(a.lanes * a.each)); a.each > 1 {
 		out = append(out, Repeat(Is(Add(place, step), Le, end), append(a.turns(vectors, parts, place), Increase(place, step))...))
 	}

@@ -133,6 +133,8 @@ def test_errors_say_which_command_and_why() -> None:
         begun.bound("i", 11)
     with pytest.raises(ls.ShapeError, match=r"bound\(i, 11, 15\): the operands have extent 10"):
         begun.bound("i", 11, 15)
+    with pytest.raises(ls.UnsupportedError, match="the least extent comes first"):
+        begun.bound("i", 15, 9).run()
     assert torch.equal(begun.bound("i", 9, 15).run(), begun.run())
     with pytest.raises(ls.UnsupportedError, match="takes several steps"):
         ls.schedule("y(i) = A(i,j) * x(j) + b(i)", A=A, x=x, b=torch.ones(10, dtype=torch.float64)).run()

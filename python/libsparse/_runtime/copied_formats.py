@@ -104,8 +104,9 @@ def _reads_long_rows(problem: Problem, operands: Sequence[Operand], number: int,
     outer, inner = (problem.inputs[number][mode] for mode in pattern.format.order)
     dense, operand = problem.inputs[1 - number], operands[1 - number]
     free = dense[1:]
-    size = operand.shape[-1] * operand.dtype.itemsize
-    return dense[:1] == (inner,) and problem.output == (outer, *free) and len(free) > 0 and size >= _WIDE
+    if not free or dense[0] != inner or problem.output != (outer, *free):
+        return False
+    return operand.shape[-1] * operand.dtype.itemsize >= _WIDE
 
 
 def _in_blocks(pattern: Pattern) -> Format | None:

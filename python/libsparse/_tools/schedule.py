@@ -101,12 +101,20 @@ class Schedule:
     def bound(self, index: str, extent: int, most: int | None = None) -> Schedule:
         """States the extent of an index, which the kernel is then compiled for, or the least and the largest one.
 
+        Args:
+            index: The index.
+            extent: Its extent, or the least one.
+            most: The largest one; None where there is one only.
+
         Raises:
             ShapeError: The operands have another.
+            UnsupportedError: The largest extent is below the least.
         """
         found = self._problem.extents(self._operands).get(index, extent)
         command = f"bound({index}, {extent})" if most is None else f"bound({index}, {extent}, {most})"
-        if not extent <= found <= (extent if most is None else most):
+        if most is None:
+            most = extent
+        if extent <= most and not extent <= found <= most:
             raise ShapeError(f"schedule: {command}: the operands have extent {found} for {index!r}")
         return self.then(command)
 
