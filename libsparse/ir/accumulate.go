@@ -96,9 +96,10 @@ func (a *accumulators) fill(n int64) {
 	}
 }
 
-// alike reports whether loops of least to most iterations have the same number of vectors before the last, few enough to be written out.
+// alike reports whether loops of least to most iterations fill a vector, and have the same number of them before the last, few enough to be written out.
 func (a *accumulators) alike(least, most int64) bool {
-	return a.lanes > 0 && a.before(least) == a.before(most) && a.before(least) <= int64(a.lanes*maxUnrolled)
+	lanes := int64(a.lanes)
+	return lanes > 0 && least >= lanes && a.before(least) == a.before(most) && a.before(least) <= lanes*maxUnrolled
 }
 
 func (x vectorizer) accumulate(s *For, names *Builder) Stmt {

@@ -39,6 +39,14 @@ func TestAccumulate(t *testing.T) {
 			[]string{"var f_lanes: f32x8 = 0f32", "f_lanes += x[0 :8]", "f_lanes = tail(f_lanes + x[m - 8 :8], m - 8, f_lanes)", "f += add_lanes(f_lanes)"},
 		},
 		{
+			"an end that may fill no vector", loop(ir.Simd, v, between(0, 2), sum(at(x, v))),
+			[]string{
+				"var f_lanes: f32x2 = 0f32", "var v_2: i64 = 0", "let v_end: i64 = m", "while v_2 + 2 < v_end", "  f_lanes += x[v_2 :2]", "  v_2 += 2",
+				"if v_end >= 2", "  f_lanes = tail(f_lanes + x[v_end - 2 :2], v_end - v_2, f_lanes)", "else", "  alloc f_lanes_2: f32[2]", "  f_lanes_2[0 :2] = f_lanes",
+				"  for v_3 = v_2 .. v_end", "    f_lanes_2[v_3 - v_end + 2] += x[v_3]", "  f_lanes = f_lanes_2[0 :2]", "f += add_lanes(f_lanes)",
+			},
+		},
+		{
 			"an end of a number of vectors", loop(ir.Simd, v, between(8, 20), sum(at(x, v))),
 			[]string{
 				"var f_lanes: f32x8 = 0f32", "var v_2: i64 = 0", "let v_end: i64 = m", "while v_2 + 8 < v_end", "  f_lanes += x[v_2 :8]", "  v_2 += 8",

@@ -1,4 +1,4 @@
-"""A matrix times a tensor without dimensions, as often as calls go on in other formats: the 67th had no last dimension."""
+"""A matrix times a tensor without dimensions, as often as calls go on in other formats: the 67th raised IndexError."""
 
 from __future__ import annotations
 
