@@ -300,8 +300,7 @@ func (d *Decision) lanes(a bind.Assignment, innermost []index.Var) {
 	if len(innermost) != 1 || !dense(a, innermost[0]) {
 		return
 	}
-	if n := a.Extent(innermost[0]); n > 0 && index.Narrow(n) {
-		least, most := index.Members(n)
+	if least, most, known := index.Bounds(a.Extent(innermost[0])); known && least > 0 {
 		d.add(schedule.Bound{Var: innermost[0], Least: least, Most: most}) // short loops gain from constant bounds
 	}
 	d.add(schedule.Vectorize{Var: innermost[0]})

@@ -95,8 +95,9 @@ func (d *Decision) tileInStrips(a bind.Assignment, w workspace, v index.Var, ws 
 	if index.Exact(n) {
 		d.add(schedule.Exactly(v, n))
 	}
-	// Of the extents of such a class, which are below the next multiple of 8, the entries are read once; an outermost loop is for threads.
-	joined := why != "" && first > 0 && !index.Exact(n) && n == factor+1 && n < 64
+	// Where all extents of a class are more than a strip, and no more than a strip and its tail, the entries are read once; an outermost loop is for threads.
+	least, most, known := index.Bounds(n)
+	joined := why != "" && first > 0 && known && factor < least && least < most && most <= factor+tail
 	d.add(schedule.Split{Var: v, Outer: outer, Inner: inner, Factor: factor, Tail: tail, Joined: joined})
 	d.add(schedule.Reorder{Vars: append(order, inner)})
 	d.add(ws)

@@ -31,15 +31,12 @@ func Exact(class int64) bool {
 	return class < 8 || class <= largestExact && class%8 == 0 || class <= largestPower && class&(class-1) == 0
 }
 
-// Narrow reports whether a class has known bounds: it holds one extent, or those between two multiples of 8 up to 64.
-func Narrow(class int64) bool { return Exact(class) || class < largestExact && class%8 == 1 }
-
-// Members are the least and the largest extent of a class with known bounds.
-func Members(class int64) (least, most int64) {
+// Bounds are the least and the largest extent of a class, where it holds one extent, or those between two multiples of 8 up to 64; known is false of others.
+func Bounds(class int64) (least, most int64, known bool) {
 	if Exact(class) {
-		return class, class
+		return class, class, true
 	}
-	return class, class + 6
+	return class, class + 6, class < largestExact && class%8 == 1
 }
 
 // Least is the smallest extent of a class of SizeClass. Of a coarser class it is positive only if 0 is not in the class.

@@ -8,7 +8,7 @@ import (
 // reduced to one value behind the loop. C compilers may not change the order of sums, and leave such loops to one chain of
 // operations that wait for each other.
 //
-// The order of the sums depends on the width of the target's vectors, on the number of iterations, and on nothing else. With L lanes
+// The order of the sums depends on the width of the target's vectors, on the number of iterations, on what is known of that, and on nothing else. With L lanes
 // and U vectors, iteration k goes to lane k mod L of vector k/L mod U, in ascending order; the last of a loop between bounds of its own are read
 // together with what stands behind them (For.Within). Where the loop counts from zero, the last iterations that fill no vector go to the last lanes of the
 // first vector, and are read together with what stands before them. Then vectors are added in pairs, then lanes: those that are half a vector
@@ -89,13 +89,6 @@ func chains(vectors int64) int {
 // seldom filled.
 const shortLanes = 4
 
-// fill halves the number of lanes until so many iterations fill them.
-func (a *accumulators) fill(n int64) {
-	for int64(a.lanes) > n {
-		a.lanes /= 2
-	}
-}
-
 // alike reports whether loops of least to most iterations fill a vector, and have the same number of them before the last, few enough to be written out.
 func (a *accumulators) alike(least, most int64) bool {
 	lanes := int64(a.lanes)
@@ -138,11 +131,9 @@ func (x vectorizer) accumulators(r reduction, names *Builder) *accumulators {
 		a.lanes, a.each = min(a.lanes, shortLanes), int(max(r.loop.Unroll, 1))
 	}
 	n, most := trips(r.loop)
-	lanes := a.lanes
-	a.fill(n)
-	if n < most && !a.alike(n, most) {
-		a.lanes, n = lanes, most
-		a.fill(n)
+	all := a.lanes
+	if a.lanes = filled(all, n); n < most && !a.alike(n, most) { // then more iterations are worth more lanes
+		n, a.lanes = most, filled(all, most)
 	}
 	if a.each == 0 {
 		a.each = chains(n / int64(max(a.lanes, 1)))

@@ -63,9 +63,7 @@ func (x vectorizer) rewrite(s *For, names *Builder) Stmt {
 // upTo is a loop that ends at run time, after least to most iterations: in vectors, of which the last ends where the loop does. All are computed before the first is stored, so
 // that elements of two vectors get the same value from both, and no load waits for a store that it overlaps.
 func (x vectorizer) upTo(s *For, stores []*Store, lanes int, least, most int64, names *Builder) Stmt {
-	for int64(lanes) > least {
-		lanes /= 2
-	}
+	lanes = filled(lanes, least)
 	before := (least - 1) / int64(lanes)
 	body, ok := x.body(stores, s.Var, lanes)
 	if !ok || len(body) > 1 || lanes < 2 || before != (most-1)/int64(lanes) || before > maxUnrolled {
@@ -90,6 +88,14 @@ func (x vectorizer) upTo(s *For, stores []*Store, lanes int, least, most int64, 
 		stored = append(stored, &Store{Array: store.Array, Index: at(store.Index, s.Var, begin), Value: v, Lanes: lanes})
 	}
 	return Do(append(computed, stored...)...)
+}
+
+// filled is a number of lanes, halved until n iterations fill them.
+func filled(lanes int, n int64) int {
+	for int64(lanes) > n {
+		lanes /= 2
+	}
+	return lanes
 }
 
 // vectorPart runs body, which handles lanes elements, from element lo to hi.

@@ -20,14 +20,14 @@ func (l *lowerer) guards() []ir.Stmt {
 	}
 	for _, v := range l.program.Source.Vars() {
 		n, bounded := l.program.Bounds[v]
-		switch {
-		case !bounded:
-		case n.Least == n.Most:
+		if bounded && n.Least == n.Most {
 			refuse(ir.Is(l.slots.extents[v], ir.Ne, ir.Const(n.Least)))
-		default:
-			if n.Least > 0 {
-				refuse(ir.Is(l.slots.extents[v], ir.Lt, ir.Const(n.Least)))
-			}
+			continue
+		}
+		if bounded && n.Least > 0 {
+			refuse(ir.Is(l.slots.extents[v], ir.Lt, ir.Const(n.Least)))
+		}
+		if bounded {
 			refuse(ir.Is(l.slots.extents[v], ir.Gt, ir.Const(n.Most)))
 		}
 	}
