@@ -21,7 +21,7 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 	case (x.Op == dtype.Mul || x.Op == dtype.Div) && !t.Elem.IsComplex():
 		prec = precMul
 	default:
-		if fn, ok := libraryFunction(x.Op, t.Elem); ok {
+		if fn, ok := libraryFunction(x.Op, t.Elem); ok && t.Lanes == 1 {
 			return fmt.Sprintf("%s(%s, %s)", fn, e.value(x.X), e.value(x.Y)), precAtom
 		}
 		fn := e.uses.helper(string(x.Op), t)

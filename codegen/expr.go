@@ -97,8 +97,7 @@ func (e *emitter) form(x ir.Expr) (string, int) {
 	case *ir.Cast:
 		return e.cast(x)
 	case *ir.Select:
-		text := fmt.Sprintf("%s ? %s : %s", e.expr(x.Cond, precOr), e.expr(x.Then, precOr), e.expr(x.Else, precOr))
-		return text, precSelect
+		return e.selection(x), precSelect
 	case *ir.Lanes:
 		return e.vectorOf(x), precUnary
 	case *ir.ReduceLanes:
@@ -157,6 +156,16 @@ func (e *emitter) compare(x *ir.Compare) (string, int) {
 		}
 		return fmt.Sprintf("%s %s %s", e.expr(widened(x.X), precAdd), x.Op, e.expr(widened(x.Y), precAdd)), precLess
 	}
+}
+
+// selection is the C text of a choice. C takes a vector type and the type of what is calculated with it for two, so both arms are converted.
+func (e *emitter) selection(x *ir.Select) string {
+	then, otherwise := e.expr(x.Then, precOr), e.expr(x.Else, precOr)
+	if t := x.Type(); t.Lanes > 1 {
+		v := e.uses.vector(t)
+		then, otherwise = fmt.Sprintf("(%s)(%s)", v, then), fmt.Sprintf("(%s)(%s)", v, otherwise)
+	}
+	return fmt.Sprintf("%s ? %s : %s", e.expr(x.Cond, precOr), then, otherwise)
 }
 
 // unary is the C text of a function or a negation.

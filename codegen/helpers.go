@@ -60,11 +60,11 @@ func (h helper) template() string {
 	if h.kind == "min" || h.kind == "max" {
 		return h.choice()
 	}
-	if h.kind == "exp" && h.t.Lanes > 1 {
-		return exponential(h.t)
-	}
 	if dtype.Op(h.kind).IsComparison() {
 		return vectorComparison
+	}
+	if op := dtype.Op(h.kind); h.t.Lanes > 1 && libraryFunctions[op].real != "" {
+		return lanewise(op, h.t)
 	}
 	logical := h.kind == "and" || h.kind == "or" || h.kind == "xor"
 	source, ok := helperText[h.kind]

@@ -29,6 +29,9 @@ func (c *Compiler) link(ctx context.Context, compiled []string, object, openmp s
 	}
 	args := []string{"-shared", "-fPIC", "-nostartfiles", "-Wl," + strings.Join(linking[1:], ","), "-o", object}
 	args = append(args, compiled...)
+	if library := vectorLibrary(); library != "" && c.level == "" {
+		args = append(args, "-Wl,--as-needed", library)
+	}
 	switch {
 	case c.level != "":
 		args = append(args, "-nostdlib", "-Wl,--as-needed", "-lm", "-lgcc")

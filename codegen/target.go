@@ -9,16 +9,26 @@ import (
 // Target is a kind of processor, by the width of its vector registers in bytes.
 type Target int
 
-// Host is the processor of this machine.
-func Host() Target {
+// Machine is a target that runs with the C library of this machine, which may have vectorLibrary.
+type Machine struct{ Target }
+
+// Host is this machine.
+func Host() Machine {
 	switch {
 	case cpu.X86.HasAVX512F:
-		return 64
+		return Machine{64}
 	case cpu.X86.HasAVX2:
-		return 32
+		return Machine{32}
 	default:
-		return 16
+		return Machine{16}
 	}
+}
+
+// Vectorizes reports whether op works on vectors of t by instructions or by the vector library. That library's log10 of 1000 and cbrt of 27 in float
+// are not 3, unlike others', so floor would give 2.
+func (m Machine) Vectorizes(op dtype.Op, t dtype.T) bool {
+	byLibrary := op.Approximates() && (t == dtype.F64 || t == dtype.F32 && op != "log10" && op != "cbrt")
+	return m.Target.Vectorizes(op, t) || byLibrary && vectorLibrary() != ""
 }
 
 // Level names a set of instructions that several kinds of processors have, as C compilers call it.
@@ -39,20 +49,21 @@ func (l Level) Target() Target {
 // VectorBytes is the width of the vector registers in bytes.
 func (t Target) VectorBytes() int { return int(t) }
 
-// Vectorizes reports whether op, or no operator, works on vectors of t. Those of complex values are left to the C compiler,
-// and functions of the C library have none; exp of float is written out.
+// Vectorizes reports whether op, or no operator, works on vectors of t by instructions. Those of complex values are left to the C compiler; exp of
+// float is written out.
 func (Target) Vectorizes(op dtype.Op, t dtype.T) bool {
-	switch {
-	case t == dtype.Bool || t.IsComplex():
+	if t == dtype.Bool || t.IsComplex() {
 		return false
+	}
+	switch {
 	case op == dtype.Div:
 		return t.IsFloat()
-	case op == "exp":
-		return t == dtype.F32
-	case op == dtype.Pow || op.Divides():
-		return false
+	case op.Approximates():
+		return op == "exp" && t == dtype.F32
+	case op.IsFunction():
+		_, ok := libraryFunction(op, t)
+		return ok && !t.IsHalf() || op == dtype.Abs && t.IsInt()
 	default:
-		_, function := libraryFunction(op, t)
-		return !function && op != dtype.And && op != dtype.Or && op != dtype.Xor
+		return !op.Divides() && op != dtype.And && op != dtype.Or && op != dtype.Xor
 	}
 }

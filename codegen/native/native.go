@@ -18,12 +18,12 @@ import (
 
 // C is the backend. Its methods VectorBytes and Vectorizes are those of its target.
 type C struct {
-	codegen.Target
+	ir.Target
 	compilers codegen.Toolchain
 }
 
 // New is the backend for this machine.
-func New() *C { return For(codegen.Host()) }
+func New() *C { return &C{Target: codegen.Host()} }
 
 // ForLevel is the backend for processors of a level, by its name.
 func ForLevel(name string) *C { return For(codegen.Level(name).Target()) }

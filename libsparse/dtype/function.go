@@ -68,6 +68,18 @@ func (op Op) IsFunction() bool {
 	return ok
 }
 
+// Approximates reports whether processors have no instruction for op on real numbers: libraries compute it by polynomials, in tens of instructions.
+func (op Op) Approximates() bool {
+	switch op {
+	case Abs, Conj, Real, Imag, "sqrt", "floor", "ceil", "trunc", "round":
+		return false
+	case Pow, Atan2:
+		return true
+	default:
+		return op.IsFunction()
+	}
+}
+
 // IsPart reports whether op makes a real number of a complex one.
 func (op Op) IsPart() bool { return op == Abs || op == Real || op == Imag }
 

@@ -19,12 +19,12 @@ const unknownDensity = 0.01
 // below may differ.
 //
 // The first rule that applies decides:
-//   - a product of one sparse operand, which has the result's variables, and dense ones has the sparse operand's pattern; several that have
-//     their entries together count as one;
+//   - an expression of one sparse operand, which has the result's variables, and dense ones has that operand's pattern if it has a value exactly
+//     where that has one, as products have; several that have their entries together count as one;
 //   - an expression with a value at every coordinate is dense;
 //   - a copy, or an elementwise expression of sparse operands, keeps the format of its first sparse operand;
 //   - what has no more than one mode that a sparse operand has is dense: vectors, products with dense matrices, and batches of those;
-//   - a product of one sparse operand, whose entries are at variables of the result, and dense ones has its pattern, with a dense block of
+//   - an expression of one sparse operand like that, whose entries are at variables of the result, has its pattern, with a dense block of
 //     the other modes for each entry;
 //   - modes that only dense operands have are dense, the first mode too unless most of its coordinates would be empty, and the
 //     others are compressed: CSR for products of sparse matrices.
@@ -70,7 +70,7 @@ func Expected(a bind.Assignment) (f format.Format, pattern *index.Tensor, entrie
 	return f, Pattern(a, f), Density(a) * volume
 }
 
-// inBlocks is the format of a product with one sparse operand that has a dense block for each entry of it, where the result has the variables
+// inBlocks is the format of an expression with one sparse operand (single) that has a dense block for each entry of it, where the result has the variables
 // of these entries.
 func inBlocks(a bind.Assignment) (f format.Format, ok bool) {
 	owner := single(a)
@@ -175,9 +175,10 @@ func Pattern(a bind.Assignment, f format.Format) *index.Tensor {
 	return a.Owner(owner.Tensor)
 }
 
-// single is the sparse operand of a product of one and dense ones, or the first where several have their entries together; else nil.
+// single is the sparse operand of an expression of one and dense ones that has a value exactly where it has one, or the first where several have their
+// entries together; else nil.
 func single(a bind.Assignment) (owner *index.Access) {
-	if !multiplied(a.Table, a.RHS) || a.LHS.Windowed() {
+	if !holds(a.Table, a.RHS, true) || holds(a.Table, a.RHS, false) || a.LHS.Windowed() {
 		return nil
 	}
 	for _, acc := range index.Accesses(a.RHS) {
@@ -194,15 +195,22 @@ func single(a bind.Assignment) (owner *index.Access) {
 	return owner
 }
 
-// multiplied reports whether e has a value exactly where all its sparse accesses have one. Unlike products (isProduct), factors may be any
-// expressions of dense operands that have a value everywhere.
-func multiplied(b *bind.Table, e index.Expr) bool {
-	if !slices.ContainsFunc(index.Accesses(e), func(acc *index.Access) bool { return !b.Dense(acc) }) {
-		always, _ := b.Presence(e)
-		return always
+// holds reports whether e has a value where all its sparse accesses have one, or where none has.
+func holds(b *bind.Table, e index.Expr, stored bool) bool {
+	switch e := e.(type) {
+	case *index.Access:
+		return stored || b.Dense(e)
+	case *index.Call:
+		defined := make([]bool, len(e.Args))
+		for k, arg := range e.Args {
+			defined[k] = holds(b, arg, stored)
+		}
+		return e.Region.Holds(defined...)
+	case *index.Missing:
+		return false
+	default:
+		return true
 	}
-	c, ok := e.(*index.Call)
-	return !ok || c.Region.IsProduct() && !slices.ContainsFunc(c.Args, func(x index.Expr) bool { return !multiplied(b, x) })
 }
 
 // isProduct reports whether e has a value exactly where all its accesses have one.
@@ -215,23 +223,7 @@ func isProduct(e index.Expr) bool {
 }
 
 // Everywhere reports whether the result of a has a value everywhere, whatever is stored.
-func Everywhere(a bind.Assignment) bool { return everywhere(a.Table, a.RHS) }
-
-// everywhere reports whether e has a value even where nothing sparse is stored.
-func everywhere(b *bind.Table, e index.Expr) bool {
-	switch e := e.(type) {
-	case *index.Access:
-		return b.Dense(e)
-	case *index.Call:
-		defined := make([]bool, len(e.Args))
-		for k, arg := range e.Args {
-			defined[k] = everywhere(b, arg)
-		}
-		return e.Region.Holds(defined...)
-	default:
-		return true
-	}
-}
+func Everywhere(a bind.Assignment) bool { return holds(a.Table, a.RHS, false) }
 
 // elementwise is the format of the first sparse operand, if all operands have the result's variables; unless the expression is a
 // product, no operand may be dense.

@@ -128,7 +128,9 @@ func (x vectorizer) accumulators(r reduction, names *Builder) *accumulators {
 	a := &accumulators{vectorizer: x, reduction: r, names: names}
 	a.lanes = x.VectorBytes() / max(a.elem().Size(), widest(r.value, r.loop.Var))
 	if !isLiteralZero(r.loop.Lo) || gathers(r.value, r.loop.Var) {
-		a.lanes, a.each = min(a.lanes, shortLanes), int(max(r.loop.Unroll, 1))
+		if a.each = int(max(r.loop.Unroll, 1)); !calls(r.value) { // a function takes as long for all lanes as for some
+			a.lanes = min(a.lanes, shortLanes)
+		}
 	}
 	n, most := trips(r.loop)
 	all := a.lanes

@@ -1,6 +1,10 @@
 package ir
 
-import "libsparse/libsparse/dtype"
+import (
+	"slices"
+
+	"libsparse/libsparse/dtype"
+)
 
 // maxUnrolled is the number of vector iterations up to which a loop is written out.
 const maxUnrolled = 32
@@ -12,12 +16,16 @@ const maxUnrolled = 32
 // Compilers do this too, but only with explicit vectors do small arrays stay in registers across an outer loop.
 func Vectorize(m *Module, target Target) *Module {
 	x := vectorizer{Target: target}
-	simd := func(s *For) bool { return s.Kind == Simd }
-	return rewriteLoops(m, simd, func(s *For, names *Builder) Stmt {
-		if !simd(s) {
+	wanted := func(s *For) bool { return s.Kind == Simd || isOpenEnded(s) }
+	return rewriteLoops(m, wanted, func(s *For, names *Builder) Stmt {
+		switch {
+		case isOpenEnded(s):
+			return x.openEnded(s, names)
+		case s.Kind == Simd:
+			return x.rewrite(s, names)
+		default:
 			return s
 		}
-		return x.rewrite(s, names)
 	})
 }
 
@@ -28,6 +36,8 @@ type vectorizer struct {
 	gather bool
 	// adjacent says that those of neighbouring iterations mostly do.
 	adjacent bool
+	// chooses says that both arms of a selection by values are computed, in loops that C compilers leave to scalars.
+	chooses bool
 }
 
 func (x vectorizer) rewrite(s *For, names *Builder) Stmt {
@@ -35,6 +45,7 @@ func (x vectorizer) rewrite(s *For, names *Builder) Stmt {
 	if least < 2 || s.Step != 1 {
 		return s
 	}
+	x.chooses = inBody(s, calls)
 	stores, size := storesOf(s.Body, s.Var)
 	if len(stores) == 0 || x.VectorBytes()/size < 2 {
 		return s
@@ -214,7 +225,7 @@ func (x vectorizer) expr(e Expr, v *Var, lanes int) (Expr, bool) {
 		return &Binary{Op: e.Op, X: left, Y: right}, okX && okY && x.Vectorizes(e.Op, e.Type().Elem)
 	case *Unary:
 		arg, ok := x.expr(e.X, v, lanes)
-		return &Unary{Op: e.Op, X: arg}, ok && (e.Op == dtype.Neg || e.Op == "exp" && x.Vectorizes(e.Op, e.X.Type().Elem))
+		return &Unary{Op: e.Op, X: arg}, ok && (lanes == 1 || x.Vectorizes(e.Op, e.X.Type().Elem))
 	case *Cast:
 		return x.cast(e, v, lanes)
 	case *Select:
@@ -250,11 +261,32 @@ func (x vectorizer) comparison(c *Compare, to dtype.T, v *Var, lanes int) (Expr,
 	return &Cast{X: holds, To: to}, true
 }
 
+// selection is the lanes of one arm where a comparison of floats holds, and those of the other in the others. Both arms are computed: comparisons of
+// integers may say where an arm may be loaded.
 func (x vectorizer) selection(e *Select, v *Var, lanes int) (Expr, bool) {
 	then, okX := x.expr(e.Then, v, lanes)
 	otherwise, okY := x.expr(e.Else, v, lanes)
-	ok := okX && okY && !uses(e.Cond, v) && then.Type() == otherwise.Type()
-	return &Select{Cond: e.Cond, Then: then, Else: otherwise}, ok
+	if !uses(e.Cond, v) {
+		return &Select{Cond: e.Cond, Then: then, Else: otherwise}, okX && okY && then.Type() == otherwise.Type()
+	}
+	c, ok := e.Cond.(*Compare)
+	if !ok || !okX || !okY || !x.chooses || lanes == 1 || !c.X.Type().Elem.IsFloat() {
+		return e, ok && x.chooses && lanes == 1
+	}
+	integer := dtype.I64
+	if c.X.Type().Elem == dtype.F32 {
+		integer = dtype.I32
+	}
+	holds, ok := x.comparison(c, integer, v, lanes)
+	return &Where{X: spread(then, lanes), Of: Sub(holds, &Int{Value: 1, T: integer}), Else: spread(otherwise, lanes)}, ok
+}
+
+// spread is a vector of as many lanes: x itself, or x in each.
+func spread(x Expr, lanes int) Expr {
+	if x.Type().Lanes == lanes {
+		return x
+	}
+	return &Lanes{Of: slices.Repeat([]Expr{x}, lanes)}
 }
 
 // load is the elements that e loads for v, v+1, ...: neighbours together, others one by one where that is wanted.

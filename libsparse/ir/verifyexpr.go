@@ -109,7 +109,7 @@ func (v *verifier) integer(e *Int) {
 
 func (v *verifier) unary(e *Unary) {
 	t := v.expr(e.X)
-	if e.Op.Arity() != 1 || !e.Op.On(t.Elem) || t.Elem.IsHalf() || t.Lanes > 1 && e.Op != dtype.Neg && e.Op != "exp" {
+	if e.Op.Arity() != 1 || !e.Op.On(t.Elem) || t.Elem.IsHalf() {
 		v.failf("%s does not apply to %s", e.Op, t)
 	}
 }

@@ -39,9 +39,26 @@ func apply(op dtype.Op, t dtype.T, args []ir.Expr) ir.Expr {
 		return args[0]
 	case op.Arity() == 1:
 		return &ir.Unary{Op: op, X: args[0]}
+	case op == dtype.Pow:
+		return power(args[0], args[1])
 	default:
 		return ir.Apply(scalarOp(op, t), args[0], args[1])
 	}
+}
+
+// power is x to the power of y: for squares and cubes of floats a product, as in torch, if x is no more than an element or a variable.
+func power(x, y ir.Expr) ir.Expr {
+	_, element := x.(*ir.Load)
+	_, variable := x.(*ir.Var)
+	n, number := y.(*ir.Float)
+	switch {
+	case !number || !element && !variable:
+	case n.Value == 2:
+		return ir.Mul(x, x)
+	case n.Value == 3:
+		return ir.Mul(ir.Mul(x, x), x)
+	}
+	return ir.Apply(dtype.Pow, x, y)
 }
 
 // scalarOp is op on values of type t: booleans add by or and multiply by and, as in torch.

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Tensor.mT is deprecated on 0-D t
 
 FORMATS = ["csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,2)", "ell", "sell(2)", "dia", "db", "hh"]
 UNARY = [torch.relu, torch.tanh, torch.neg, torch.abs, torch.square, torch.sin, torch.sigmoid, torch.exp, F.silu]
+UNARY += [F.gelu, F.elu, F.leaky_relu]
 NUMBERS = [2, -1.5, 0.25, 0]
 KINDS = ["unary", "number", "binary", "product", "sampled", "softmax", "write", "sum", "dropout"]
 

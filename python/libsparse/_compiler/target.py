@@ -5,6 +5,7 @@ Everything is read when it is first needed, never at import.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import hashlib
 import os
@@ -46,6 +47,18 @@ _CPU_FIELDS = (
     "CPU part",
     "Features",
 )
+
+
+@functools.cache
+def has_vector_functions() -> bool:
+    """Whether the C library has functions such as `tanh` for vectors, as glibc has from 2.35 on for x86.
+
+    The compiler finds out for itself (codegen/vectorlibrary.go); this is for decisions on what to compile.
+    """
+    try:
+        return hasattr(ctypes.CDLL("libmvec.so.1"), "_ZGVeN16v_tanhf")
+    except OSError:
+        return False
 
 
 @functools.cache

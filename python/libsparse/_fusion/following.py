@@ -22,7 +22,7 @@ from libsparse._tensor.recording import recorders
 from . import vocabulary
 from .effects import DROPOUTS, changed, concerns, passed
 from .graph import computed, version_of
-from .recorder import Done, Recorder, draw, masked
+from .recorder import Done, Recorder, draw, masked, said
 from .replay import Trace
 from .traces import Traces, key_of
 
@@ -95,6 +95,8 @@ class Follower(Recorder):
         at, before = len(given), len(read)
         if at == len(trace.steps) or self._is_other_mode():
             return None
+        if kwargs:
+            kwargs = said(kwargs)
         if not trace.matches(at, function, args, kwargs, read):
             del read[before:]
             return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import string
 from typing import Any
 
+from libsparse._compiler import target
 from libsparse._lang.operations import ARITY
 from libsparse._lang.records import NamedTuple
 from libsparse._ops.mean_notation import Mean
@@ -16,13 +17,14 @@ from libsparse._ops.mean_notation import Mean
 from .graph import Node
 from .terms import Indices, Term, entries, scaled_rows, spread
 
-_UNARY = frozenset({"neg", "abs", "square", "sqrt"})
-"""Functions that kernels compute in vector registers, as torch does.
+_REGISTERS = frozenset({"abs", "leaky_relu", "neg", "reciprocal", "rsqrt", "sqrt", "square"})
+"""Functions that processors compute in vector registers."""
+_APPROXIMATED = frozenset({"asinh", "atan", "cos", "erf", "exp", "expm1", "log", "log1p", "sin", "sinh", "tanh"})
+_APPROXIMATED |= {"elu", "gelu", "sigmoid", "silu"}
+"""Functions that kernels compute in vector registers where the C library does.
 
-Others are calls of the C library, one element at a time: `exp`, `tanh`, `sigmoid` and `gelu` after a product take two
-to four times as long as torch's second pass over the result.
+Elsewhere they are calls for one element at a time, which take longer than torch's second pass over the result.
 """
-_AFTER_PRODUCTS = _UNARY | {"relu"}
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _MOST = 20  # operands of one expression
 
@@ -83,10 +85,15 @@ class Group(NamedTuple):
         return f"y({','.join(self.output)}) = {self.text.format(*accesses)}"
 
 
+def _is_computed(op: str) -> bool:
+    """Whether kernels compute an elementwise operation as fast as torch does."""
+    return op in SIGNS or op in _REGISTERS or (op in _APPROXIMATED and target.has_vector_functions())
+
+
 def match(node: Node) -> Group | None:
     """The group whose result is that of an operation; None where it is computed by itself."""
-    known = _UNARY if node.sparse else _AFTER_PRODUCTS | {"sum"}
-    if node.op not in SIGNS and node.op in ARITY and node.op not in known:
+    known = _is_computed(node.op) or (not node.sparse and node.op in ("relu", "sum"))
+    if node.op in ARITY and not known:
         node.reason = "torch computes this function of several elements at once, faster than a kernel would"
         return None
     group = _sparse(node) if node.sparse else _dense(node)
@@ -174,7 +181,7 @@ def _chain(node: Node, top: Node) -> list[tuple[Node, Step]] | None:
         if _averages(node):
             return None
         return [(node, Step("matmul"))] if any(arg.sparse for arg in node.args) else None
-    if node.op not in SIGNS and node.op not in _AFTER_PRODUCTS:
+    if node.op != "relu" and not _is_computed(node.op):
         return None
     for place, arg in enumerate(node.args):
         if isinstance(arg, Node) and not arg.sparse and arg.shape == top.shape and arg.is_inner(node):
@@ -235,7 +242,7 @@ def _epilogue(node: Node, term: Term, output: Indices, steps: list[Step], covere
 
 
 def _applied(op: str, *args: str) -> str:
-    return f"({args[0]} {SIGNS[op]} {args[1]})" if op in SIGNS else f"{op}({args[0]})"
+    return f"({args[0]} {SIGNS[op]} {args[1]})" if op in SIGNS else f"{op}({', '.join(args)})"
 
 
 class _Entries:
@@ -257,7 +264,7 @@ class _Entries:
         if not isinstance(arg, Node):
             return number(arg)
         inner = arg is user or (arg.sparse and arg.is_inner(user))
-        if not inner or (arg.op not in SIGNS and arg.op not in _UNARY) or self._samples(arg):
+        if not inner or not _is_computed(arg.op) or self._samples(arg):
             self.reads.append((arg, self.letters if arg.sparse else spread(arg.shape, self.node.shape, self.letters)))
             return f"{{{len(self.reads) - 1}}}"
         self.covered.append(arg)

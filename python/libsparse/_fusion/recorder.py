@@ -45,6 +45,11 @@ class Done(NamedTuple):
     operands: tuple[Operand, ...] = ()
 
 
+def said(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments without `inplace=False`, which says nothing."""
+    return {name: value for name, value in kwargs.items() if name != "inplace" or value}
+
+
 class Recorder(TorchFunctionMode):
     """Sees every function of torch that one call runs, and the operations of SparseTensors.
 
@@ -116,7 +121,7 @@ class Recorder(TorchFunctionMode):
         if note is None:
             return None
         if kwargs:
-            kwargs = {name: value for name, value in kwargs.items() if name != "inplace" or value}
+            kwargs = said(kwargs)
         try:
             node = note(*args, **kwargs)
         except TypeError:  # arguments that no expression has

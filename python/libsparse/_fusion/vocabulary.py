@@ -60,6 +60,26 @@ def _unary(op: str, keeps_zero: bool) -> Reader:
     return note
 
 
+def _leaky_relu(input: Any, negative_slope: Any = 0.01, inplace: bool = False) -> Node | None:
+    return None if inplace else _with_number("leaky_relu", input, negative_slope)
+
+
+def _elu(input: Any, alpha: Any = 1.0, inplace: bool = False) -> Node | None:
+    return None if inplace else _with_number("elu", input, alpha)
+
+
+def _gelu(input: Any, approximate: str = "none") -> Node | None:
+    return _unary("gelu", keeps_zero=True)(input) if approximate == "none" else None
+
+
+def _with_number(op: str, input: Any, number: Any) -> Node | None:
+    """The node of a function of one tensor and a number, which makes zero of zero."""
+    node = _unary(op, keeps_zero=True)(input) if is_number(number) else None
+    if node is None:
+        return None
+    return Node(op, (*node.args, number), node.shape, node.dtype, node.pattern, sparse=node.sparse)
+
+
 def _binary(op: str, *, swap: bool = False) -> Reader:
     def note(input: Any, other: Any) -> Node | None:
         return _combined(op, other, input) if swap else _combined(op, input, other)
@@ -214,6 +234,7 @@ def _fill() -> None:
     for function in (torch.sum, Tensor.sum):
         table[function] = _sum
     table[functions.sddmm] = _sampled
+    table.update({F.leaky_relu: _leaky_relu, F.elu: _elu, F.gelu: _gelu})
 
 
 _fill()

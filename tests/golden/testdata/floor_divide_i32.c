@@ -1,19 +1,15 @@
 /* C(i,j) = floor_divide(A(i,j), x(j))
  * A: "ds" of i32
  * x: "d" of i32
- * C: "ds" of i32
+ * C: "ds" of i32, pattern of A
  * reorder(i, j)
  * parallelize(i, threads)
- * assemble(bounded)
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
- * rows of C are written in one pass, to room for as many entries as they may have, and moved together
  */
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
-typedef __SIZE_TYPE__ size_t;
-void *memset(void *, int, __SIZE_TYPE__);
 
 static inline int32_t floor_divide_i32(int32_t x, int32_t y, int32_t *fault)
 {
@@ -55,205 +51,17 @@ static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int
     return parts;
 }
 
-static void prefix_sum_i64(int64_t *restrict a, int64_t n)
-{
-    for (int64_t i = 1; i < n; i++) {
-        a[i] += a[i - 1];
-    }
-}
-
-int32_t kernel_bound(int64_t *slots)
-{
-    const int64_t threads = slots[0];
-    const int64_t n_i = slots[1];
-    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
-    int64_t *restrict C_starts2 = (int64_t *)slots[11];
-    int64_t C_bound2 = slots[12];
-    memset(C_starts2, 0, (size_t)65 * sizeof *C_starts2);
-    const int64_t blocks = A_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
-    const int64_t team = blocks > 1 && A_pos2[n_i] > 12000 ? threads : 1;
-    {
-        int64_t begun[16 * team];
-        for (int64_t n = 0; n < 16 * team; n++) {
-            begun[n] = 0;
-        }
-        #pragma omp parallel num_threads(team)
-        {
-            int64_t block_turn = 0;
-            for (int64_t block; (block = next_part(begun, 0, &block_turn, blocks)) < blocks;) {
-                int64_t C_p2 = 0;
-                const int64_t i_share = (n_i + A_pos2[n_i] + (blocks - 1)) / blocks;
-                int64_t i_begin = 0;
-                int64_t i_begin_above = n_i;
-                while (i_begin < i_begin_above) {
-                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                    if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
-                        i_begin = i_begin_middle + 1;
-                    } else {
-                        i_begin_above = i_begin_middle;
-                    }
-                }
-                int64_t i_end = i_begin;
-                int64_t i_end_above = n_i;
-                while (i_end < i_end_above) {
-                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                    if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
-                        i_end = i_end_middle + 1;
-                    } else {
-                        i_end_above = i_end_middle;
-                    }
-                }
-                if (i_begin < i_end) {
-                    C_p2 += (int64_t)A_pos2[i_end] - A_pos2[i_begin];
-                }
-                C_starts2[block + 1] = C_p2;
-            }
-        }
-    }
-    prefix_sum_i64(C_starts2, 65);
-    const int64_t total = C_starts2[64];
-    C_bound2 = total;
-    slots[12] = C_bound2;
-    return 0;
-}
-
-int32_t kernel_assemble(int64_t *slots)
-{
-    const int64_t threads = slots[0];
-    const int64_t n_i = slots[1];
-    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
-    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
-    const int32_t *restrict A_vals = (const int32_t *)slots[5];
-    const int32_t *restrict x_vals = (const int32_t *)slots[6];
-    int64_t C_count2 = slots[7];
-    int32_t *restrict C_pos2 = (int32_t *)slots[8];
-    const int64_t *restrict C_starts2 = (const int64_t *)slots[11];
-    int64_t *restrict C_filled2 = (int64_t *)slots[13];
-    int32_t *restrict C_room_crd2 = (int32_t *)slots[14];
-    int32_t *restrict C_room_vals2 = (int32_t *)slots[15];
-    int32_t fault = 0;
-    memset(C_pos2, 0, (size_t)(n_i + 1) * sizeof *C_pos2);
-    memset(C_filled2, 0, (size_t)65 * sizeof *C_filled2);
-    const int64_t blocks = A_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
-    const int64_t team = blocks > 1 && C_starts2[64] > 6000 ? threads : 1;
-    {
-        int64_t begun[16 * team];
-        for (int64_t n = 0; n < 16 * team; n++) {
-            begun[n] = 0;
-        }
-        #pragma omp parallel num_threads(team)
-        {
-            int64_t block_turn = 0;
-            for (int64_t block; (block = next_part(begun, 0, &block_turn, blocks)) < blocks;) {
-                int64_t C_p2 = C_starts2[block];
-                const int64_t i_share = (n_i + A_pos2[n_i] + (blocks - 1)) / blocks;
-                int64_t i_begin = 0;
-                int64_t i_begin_above = n_i;
-                while (i_begin < i_begin_above) {
-                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                    if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
-                        i_begin = i_begin_middle + 1;
-                    } else {
-                        i_begin_above = i_begin_middle;
-                    }
-                }
-                int64_t i_end = i_begin;
-                int64_t i_end_above = n_i;
-                while (i_end < i_end_above) {
-                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                    if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
-                        i_end = i_end_middle + 1;
-                    } else {
-                        i_end_above = i_end_middle;
-                    }
-                }
-                for (int64_t i = i_begin; i < i_end; i++) {
-                    const int64_t begin = C_p2;
-                    for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                        const int64_t j = A_crd2[A_p2];
-                        C_room_vals2[C_p2] = floor_divide_i32(A_vals[A_p2], x_vals[j], &fault);
-                        C_room_crd2[C_p2] = (int32_t)j;
-                        C_p2++;
-                    }
-                    C_pos2[i + 1] = (int32_t)(C_p2 - begin);
-                }
-                C_filled2[block + 1] = C_p2 - C_starts2[block];
-            }
-        }
-    }
-    int64_t total = 0;
-    for (int64_t p = 0; p < n_i; p++) {
-        total += C_pos2[p + 1];
-        C_pos2[p + 1] = (int32_t)total;
-    }
-    if (total > 2147483647) {
-        return 2;
-    }
-    C_count2 = total;
-    prefix_sum_i64(C_filled2, 65);
-    const int32_t status = fault;
-    if (status == 0) {
-        slots[7] = C_count2;
-    }
-    return status;
-}
-
-static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t block)
-{
-    int32_t *restrict C_crd2 = (int32_t *)slots[9];
-    int32_t *restrict C_vals = (int32_t *)slots[10];
-    const int64_t *restrict C_starts2 = (const int64_t *)slots[11];
-    const int64_t *restrict C_filled2 = (const int64_t *)slots[13];
-    const int32_t *restrict C_room_crd2 = (const int32_t *)slots[14];
-    const int32_t *restrict C_room_vals2 = (const int32_t *)slots[15];
-    const int64_t from = C_starts2[block];
-    const int64_t to = C_filled2[block];
-    const int64_t count = C_filled2[block + 1] - to;
-    for (int64_t q = 0; q < count; q++) {
-        C_crd2[to + q] = C_room_crd2[from + q];
-    }
-    for (int64_t q_2 = 0; q_2 < count; q_2++) {
-        C_vals[to + q_2] = C_room_vals2[from + q_2];
-    }
-}
-
 int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
-    const int64_t *restrict C_filled2 = (const int64_t *)slots[13];
-    const int64_t team = C_filled2[64] > 12000 ? threads : 1;
-    if (team > 1) {
-        int64_t begun[16 * team];
-        for (int64_t n = 0; n < 16 * team; n++) {
-            begun[n] = 0;
-        }
-        #pragma omp parallel num_threads(team)
-        {
-            int64_t block_turn = 0;
-            for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
-                kernel_compute_part(slots, block);
-            }
-        }
-    } else {
-        for (int64_t block = 0; block < 64; block++) {
-            kernel_compute_part(slots, block);
-        }
-    }
-    return 0;
-}
-
-int32_t kernel_revalue(int64_t *slots)
-{
-    const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
     const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const int32_t *restrict A_vals = (const int32_t *)slots[5];
     const int32_t *restrict x_vals = (const int32_t *)slots[6];
-    const int32_t *restrict C_pos2 = (const int32_t *)slots[8];
-    int32_t *restrict C_vals = (int32_t *)slots[10];
+    int32_t *restrict C_vals = (int32_t *)slots[7];
     int32_t fault = 0;
-    const int64_t parts = max_i64((int64_t)A_pos2[n_i], (int64_t)C_pos2[n_i]) > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, max_i64((int64_t)A_pos2[n_i], (int64_t)C_pos2[n_i]) / 3000)) : 1;
+    const int64_t parts = A_pos2[n_i] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] / 3000)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     {
         int64_t begun[16 * team];
@@ -285,12 +93,10 @@ int32_t kernel_revalue(int64_t *slots)
                         i_end_above = i_end_middle;
                     }
                 }
-                for (int64_t i = i_begin; i < i_end; i++) {
-                    int64_t C_p2 = C_pos2[i];
-                    for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                if (i_begin < i_end) {
+                    for (int64_t A_p2 = A_pos2[i_begin]; A_p2 < A_pos2[i_end]; A_p2++) {
                         const int64_t j = A_crd2[A_p2];
-                        C_vals[C_p2] = floor_divide_i32(A_vals[A_p2], x_vals[j], &fault);
-                        C_p2++;
+                        C_vals[A_p2] = floor_divide_i32(A_vals[A_p2], x_vals[j], &fault);
                     }
                 }
             }

@@ -1,0 +1,83 @@
+package codegen
+
+import (
+	"bufio"
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
+)
+
+// vectorLibrary is the path of libmvec, the part of glibc that computes functions of math.h on vectors of x86, to within four units in the
+// last place. It is empty where there is none, or one from before glibc 2.35, which lacks most functions.
+var vectorLibrary = sync.OnceValue(func() string {
+	if runtime.GOARCH != "amd64" {
+		return ""
+	}
+	for _, folder := range libraryFolders() {
+		if path := filepath.Join(folder, "libmvec.so.1"); defines(path, vectorFunction("tanh", ir.Type{Elem: dtype.F32, Lanes: 16})) {
+			return path
+		}
+	}
+	return ""
+})
+
+// libraryFolders is the folder of the C library that this process has loaded, or where Linux keeps it if the process has none.
+func libraryFolders() []string {
+	if maps, err := os.Open("/proc/self/maps"); err == nil {
+		defer func() { _ = maps.Close() }() // nothing was written
+		for lines := bufio.NewScanner(maps); lines.Scan(); {
+			if _, path, ok := strings.Cut(lines.Text(), "/"); ok && filepath.Base(path) == "libc.so.6" {
+				return []string{"/" + filepath.Dir(path)}
+			}
+		}
+	}
+	return []string{"/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"}
+}
+
+// defines reports whether the shared object at path defines a symbol.
+func defines(path, symbol string) bool {
+	file, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	symbols, err := file.DynamicSymbols()
+	return err == nil && slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == symbol })
+}
+
+// vectorFunction is the name in vectorLibrary of an operator on vectors of type t, by the System V ABI for vector functions.
+func vectorFunction(op dtype.Op, t ir.Type) string {
+	width := map[int]string{16: "b", 32: "d", 64: "e"}[t.Lanes*t.Elem.Size()]
+	name, _ := libraryFunction(op, t.Elem)
+	return "_ZGV" + width + "N" + strconv.Itoa(t.Lanes) + strings.Repeat("v", op.Arity()) + "_" + name
+}
+
+// lanewise is the template of a function on vectors of type t.
+func lanewise(op dtype.Op, t ir.Type) string {
+	if op == "exp" && t.Elem == dtype.F32 {
+		return exponential(t)
+	}
+	name, library := libraryFunction(op, t.Elem)
+	size := t.Lanes * t.Elem.Size()
+	text := "for (int lane = 0; lane < WIDTH; lane++) {\n        x[lane] = FUNCTION(x[lane]);\n    }\n    return x;"
+	switch {
+	case !library: // the absolute value of an integer
+		text = strings.Replace(text, "FUNCTION(x[lane])", "x[lane] < 0 ? (ELEMENT)-x[lane] : x[lane]", 1)
+	case op.Approximates() && size >= 16 && size <= 64:
+		name, text = vectorFunction(op, t), "VECTOR FUNCTION(VECTOR);\n    return FUNCTION(x);"
+	}
+	parameters := "VECTOR x"
+	if op.Arity() == 2 {
+		parameters = "VECTOR x, VECTOR y"
+		text = strings.NewReplacer("(VECTOR)", "(VECTOR, VECTOR)", "(x)", "(x, y)", "(x[lane])", "(x[lane], y[lane])").Replace(text)
+	}
+	return "static inline VECTOR NAME(" + parameters + ")\n{\n    " + strings.ReplaceAll(text, "FUNCTION", name) + "\n}\n"
+}
