@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
+from libsparse._compiler import target
 
 import libsparse as ls
 
@@ -44,7 +45,7 @@ def test_results_do_not_depend_on_threads():
     assert torch.equal(*results)
 
 
-def test_elements_are_changed_in_place():
+def test_sums_of_functions_and_elements():
     A = ragged(torch.float64, [3, 0, 21, 16, 40])
     wanted = torch.log1p(A.values() * 2) + A.values()
     torch.testing.assert_close(ls.evaluate("y(i,j) = log1p(A(i,j) * 2) + A(i,j)", A=A).values(), wanted)
@@ -96,3 +97,5 @@ def test_compiled_functions_fuse_activations(activation):
     compiled = ls.compile(layer)
     for _ in range(3):
         torch.testing.assert_close(compiled(A, x), layer(A, x))
+    if target.has_vector_functions():
+        assert "in 1 group, none by themselves" in str(ls.explain(layer, A, x))

@@ -17,8 +17,10 @@ from libsparse._ops.mean_notation import Mean
 from .graph import Node
 from .terms import Indices, Term, entries, scaled_rows, spread
 
-_REGISTERS = frozenset({"abs", "leaky_relu", "neg", "reciprocal", "rsqrt", "sqrt", "square"})
+_REGISTERS = frozenset({"abs", "neg", "sqrt", "square"})
 """Functions that processors compute in vector registers."""
+_COMPOSED = frozenset({"leaky_relu", "reciprocal", "rsqrt"})
+"""Functions of a few such operations, in kernels that no pack has."""
 _APPROXIMATED = frozenset({"asinh", "atan", "cos", "erf", "exp", "expm1", "log", "log1p", "sin", "sinh", "tanh"})
 _APPROXIMATED |= {"elu", "gelu", "sigmoid", "silu"}
 """Functions that kernels compute in vector registers where the C library does.
@@ -87,7 +89,10 @@ class Group(NamedTuple):
 
 def _is_computed(op: str) -> bool:
     """Whether kernels compute an elementwise operation as fast as torch does."""
-    return op in SIGNS or op in _REGISTERS or (op in _APPROXIMATED and target.has_vector_functions())
+    if op in SIGNS or op in _REGISTERS:
+        return True
+    known = op in _COMPOSED or (op in _APPROXIMATED and target.has_vector_functions())
+    return known and target.has_compiler()
 
 
 def match(node: Node) -> Group | None:
