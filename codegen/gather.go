@@ -39,6 +39,9 @@ func (e *emitter) gatherOf(x *ir.Lanes) (string, bool) {
 	if kind == gatherAll && x.Adjacent {
 		kind = gatherAdjacent
 	}
+	if x.AtOnce && x.Type() == (ir.Type{Elem: dtype.F32, Lanes: 8}) {
+		kind = atOnce + kind
+	}
 	return fmt.Sprintf("%s(%s, &%s[%s])", e.uses.gather(kind, x.Type()), name(values.Name), name(coords.Name), e.index(first)), true
 }
 
@@ -79,8 +82,17 @@ const (
 	gatherNarrow   = "gather_narrow"
 )
 
+// atOnce begins the names of helpers that read eight elements by an instruction.
+const atOnce = "at_once_"
+
 // gather notes the use of a helper that reads a vector of type t at coordinates, and returns its name.
 func (u *uses) gather(kind string, t ir.Type) string {
+	if strings.HasPrefix(kind, atOnce) {
+		u.vector(ir.Type{Elem: dtype.I32, Lanes: t.Lanes})
+		u.vector(ir.Type{Elem: dtype.I16, Lanes: t.Lanes})
+		u.gather(strings.TrimPrefix(kind, atOnce), t)
+		return u.helper(kind, t)
+	}
 	if kind == gatherNarrow {
 		u.vector(ir.Type{Elem: dtype.I16, Lanes: 2})
 		return u.helper(kind, t)
@@ -118,6 +130,36 @@ static inline %[2]s %[3]s(const %[4]s *x, const int32_t *crd)
 }
 `, comment, vectorName(h.t), h.name(), elemType(h.t.Elem), load,
 		vectorName(ir.Type{Elem: dtype.I64, Lanes: h.t.Lanes / 2}), stored, strings.Join(lanes, ", "))
+}
+
+// atOnceText is the instruction, in the words of either C compiler, and the helper with a load for each element where there is none. What adjacent elements
+// are read by is that helper's test and its load.
+func (h helper) atOnceText() string {
+	kind, crd, coords, all := strings.TrimPrefix(h.kind, atOnce), "int32_t", "*(const i32x8 *)crd", "(f32x8)(i32x8){-1, -1, -1, -1, -1, -1, -1, -1}"
+	comment, test := "All are read by one instruction.", ""
+	switch kind {
+	case gatherNarrow:
+		crd, coords = "int16_t", "__builtin_convertvector(*(const i16x8 *)crd, i32x8)"
+	case gatherPresent:
+		comment, all = "Coordinates that are negative read nothing.", "(f32x8)~*(const i32x8 *)crd"
+	case gatherAdjacent:
+		comment, test = "Coordinates mostly follow each other; others are read by one instruction.", h.adjacentText()
+	}
+	return fmt.Sprintf(`/* %s */
+static inline f32x8 %s(const float *x, const %s *crd)
+{
+#if defined __AVX2__
+%s    const i32x8 places = %s;
+#if defined __clang__
+    return __builtin_ia32_gatherd_ps256((f32x8){0}, x, places, %[6]s, 4);
+#else
+    return __builtin_ia32_gathersiv8sf((f32x8){0}, x, places, %[6]s, 4);
+#endif
+#else
+    return %[7]s(x, crd);
+#endif
+}
+`, comment, h.name(), crd, test, coords, all, helper{kind: kind, t: h.t}.name())
 }
 
 // adjacentText reads all elements at once where coordinates follow each other.

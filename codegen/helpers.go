@@ -50,7 +50,8 @@ var signs = map[string]string{"min": "<", "max": ">", "lt": "<", "le": "<=", "gt
 
 // helperWriters write the helper functions whose text depends on more than types.
 var helperWriters = map[string]func(helper) string{
-	"reduce": helper.reduction, gatherAll: helper.gatherText, gatherAdjacent: helper.gatherText, gatherPresent: helper.gatherText, gatherNarrow: helper.gatherNarrowText, "stream": helper.streamText,
+	"reduce": helper.reduction, gatherAll: helper.gatherText, gatherAdjacent: helper.gatherText, gatherPresent: helper.gatherText, gatherNarrow: helper.gatherNarrowText,
+	atOnce + gatherAll: helper.atOnceText, atOnce + gatherAdjacent: helper.atOnceText, atOnce + gatherPresent: helper.atOnceText, atOnce + gatherNarrow: helper.atOnceText, "stream": helper.streamText,
 	anyNegative: helper.negativesText, allNegative: helper.negativesText,
 	widening: helper.conversion, plainWidening: helper.conversion, narrowing: helper.conversion,
 }

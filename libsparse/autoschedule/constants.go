@@ -130,6 +130,9 @@ type Constants struct {
 	// (measured: SpMM on 10 real matrices; rows of 256 bytes are best brought near 16 iterations ahead, of 512 bytes 12, of 1,024 bytes 6, which
 	// takes 0.94 of the time of 16).
 	FarFlight int64 `json:"far_flight"`
+	// FarBegin says that only the begin of such a row is brought near, since the processor reads on by itself (measured: Intel's Sapphire Rapids, one
+	// thread and rows of 256 to 1,024 bytes on 14 real matrices, 0.92 to 0.96 of the time).
+	FarBegin bool `json:"far_begin"`
 	// AheadTerms is how many entries of a sparse operand that caches don't keep are brought near before they are summed, and AheadRows that where each takes a row
 	// of a dense operand (measured: SpMV and SpMM on 12 real matrices and 6 random ones of up to 80 MB; from 128 to 1024 entries it changes little).
 	AheadTerms int64 `json:"ahead_terms"`
@@ -142,6 +145,9 @@ type Constants struct {
 	// TurnsLong is how many entries rows have on average for two vectors of the sums of a scalar to take turns (measured: SpMV on real matrices
 	// and on random ones; rows of 40 entries in no order lose a fifth).
 	TurnsLong float64 `json:"turns_long"`
+	// GatherLong is how many entries rows have on average for their sums of float32 to have eight lanes that an instruction gathers; 0 where the processor's
+	// loads are as fast (measured: SpMV on 13 real matrices, Sapphire Rapids takes 0.8 of the time on average, 1.1 to 1.2 on two with four entries a row).
+	GatherLong float64 `json:"gather_long"`
 	// PackUses is how often a row of a wide dense operand is read at least for strips of it to be copied, and how many entries rows of the sparse
 	// operand have at least. Strips are halved while they exceed the near cache, down to rows of PackRow bytes, and may have PackCaches times
 	// its size (measured: SpMM with 256 columns on 15 real matrices gains 1.13 times where both are 16, up to 1.8; below, it loses up to a third).

@@ -53,7 +53,7 @@ func (d *Decision) prefetch(a bind.Assignment) {
 		if index.Exact(a.Extent(innermost)) { // else the length of a row isn't known, and its begin alone is brought near
 			distance = min(distance, max(1, d.constants.FarFlight/row))
 		}
-		d.add(schedule.Prefetch{Var: v, Distance: distance})
+		d.add(schedule.Prefetch{Var: v, Distance: distance, Begin: d.constants.FarBegin})
 		d.note("rows of %s are brought near %d iterations ahead, since entries of %s are scattered", acc.Tensor.Name, distance, it.Access.Tensor.Name)
 		return
 	}

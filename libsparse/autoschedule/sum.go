@@ -57,10 +57,13 @@ func (d *Decision) across(a bind.Assignment, w workspace) {
 		return
 	}
 	if gathered && d.plan.around[depth+1] >= d.constants.ShortRow*d.plan.around[depth] {
-		d.add(schedule.Unroll{Var: d.Order[depth], Factor: shortLanes * d.turns(depth)})
+		d.add(schedule.Unroll{Var: d.Order[depth], Factor: shortLanes * d.turns(a, depth)})
 	}
 	d.add(schedule.Unroll{Var: rows, Factor: count})
 	d.note("%d elements over %s are summed at once, each in a lane: their entries stand side by side in %s", count, rows, it.Access.Tensor.Name)
+	if gathered && d.gathersAtOnce(a, d.Order[depth]) {
+		d.add(schedule.Gather{Var: d.Order[depth]})
+	}
 	if gathered && a.Of(it.Access.Tensor).Adjacent {
 		d.add(schedule.Adjacent{Var: d.Order[depth]})
 		d.note("what they read by coordinates is loaded at once where these follow each other, as they mostly do")
@@ -94,11 +97,23 @@ const acrossBytes = 32
 const streamBytes = 64
 
 // turns is how many vectors of the sums of a scalar take turns in the innermost loop.
-func (d *Decision) turns(depth int) int64 {
-	if around := d.plan.around; around[depth+1] >= d.constants.TurnsLong*around[depth] {
+func (d *Decision) turns(a bind.Assignment, depth int) int64 {
+	long := d.constants.TurnsLong
+	if d.gathersAtOnce(a, d.Order[depth]) {
+		long = d.constants.GatherLong
+	}
+	if around := d.plan.around; around[depth+1] >= long*around[depth] {
 		return 2
 	}
 	return 1
+}
+
+// gathersAtOnce reports whether the processor had better read what sums over v take from dense operands by its instruction for that.
+func (d *Decision) gathersAtOnce(a bind.Assignment, v index.Var) bool {
+	return d.constants.GatherLong > 0 && a.LHS.Tensor.Elem == dtype.F32 && slices.ContainsFunc(index.Accesses(a.RHS), func(acc *index.Access) bool {
+		stored := a.Stored(acc)
+		return a.Dense(acc) && acc.Tensor.Elem == dtype.F32 && len(stored) > 0 && stored[len(stored)-1] == v
+	})
 }
 
 // gather sums in lanes where the innermost loop walks a level of one operand whose rows are not too short for that.
@@ -110,12 +125,16 @@ func (d *Decision) gather(a bind.Assignment, w workspace) {
 	if !ok || t == dtype.Bool || t.IsComplex() || around[depth+1] < d.constants.ShortRow*around[depth] {
 		return
 	}
-	if turns := d.turns(depth); turns > 1 {
+	if turns := d.turns(a, depth); turns > 1 {
 		d.add(schedule.Unroll{Var: v, Factor: turns})
 		d.note("two vectors of sums over %s take turns, since rows are long", v)
 	}
 	d.add(schedule.Vectorize{Var: v})
 	d.note("sums over %s are kept in lanes, which don't wait for each other", v)
+	if d.turns(a, depth) > 1 && d.gathersAtOnce(a, v) {
+		d.add(schedule.Gather{Var: v})
+		d.note("eight of them are one vector, whose factors the processor reads at once by their coordinates")
+	}
 	if w.at == depth {
 		d.order(a, it.Access, depth-1)
 		d.rows(a, depth-1)

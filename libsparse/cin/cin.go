@@ -29,12 +29,16 @@ type (
 		// Unroll is how many iterations are written out one after the other; 0 leaves it to the C compiler.
 		Unroll int64
 		// Prefetch is how many iterations ahead what is read by the coordinate is brought near; 0 leaves it to the processor.
+		// With Begins it is only the begin of each row that is read by it.
 		Prefetch int64
+		Begins   bool
 		// Ahead is the operand whose entries are brought near Distance entries before the loop walks them; nil leaves that to the processor.
 		Ahead    *index.Tensor
 		Distance int64
 		// Adjacent says that what lanes read by the coordinates of several rows at once stands mostly side by side.
 		Adjacent bool
+		// Gather says that such elements are read by the processor's instruction for that.
+		Gather bool
 		// Order is the operand whose rows are visited by their lengths; nil has them visited as they come.
 		Order *index.Tensor
 		// Gallop says that levels which are intersected search for their common coordinates.

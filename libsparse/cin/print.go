@@ -48,12 +48,18 @@ func write(b *strings.Builder, s Stmt, depth int) {
 		}
 		if s.Prefetch > 0 {
 			unit += fmt.Sprintf(" prefetching %d", s.Prefetch)
+			if s.Begins {
+				unit += " begins"
+			}
 		}
 		if s.Ahead != nil {
 			unit += fmt.Sprintf(" with entries of %s %d ahead", s.Ahead.Name, s.Distance)
 		}
 		if s.Adjacent {
 			unit += " of adjacent coordinates"
+		}
+		if s.Gather {
+			unit += " gathering"
 		}
 		if s.Order != nil {
 			unit += fmt.Sprintf(" by the lengths of rows of %s", s.Order.Name)

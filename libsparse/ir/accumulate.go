@@ -89,6 +89,15 @@ func chains(vectors int64) int {
 // seldom filled.
 const shortLanes = 4
 
+// rowLanes is how many lanes a vector of the partial sums of a row has at most, whose elements of so many bytes are gathered by the loop: more than shortLanes where
+// one instruction fills them.
+func (x vectorizer) rowLanes(loop *For, sums int64, size int) int {
+	if loop.AtOnce && sums%gatheredLanes == 0 && size*gatheredLanes == gatheredBytes && x.VectorBytes() >= gatheredBytes {
+		return gatheredLanes
+	}
+	return shortLanes
+}
+
 // alike reports whether loops of least to most iterations fill a vector, and have the same number of them before the last, few enough to be written out.
 func (a *accumulators) alike(least, most int64) bool {
 	lanes := int64(a.lanes)
@@ -126,10 +135,13 @@ func (r reduction) serial() Stmt {
 // accumulators are those for a reduction, without its values.
 func (x vectorizer) accumulators(r reduction, names *Builder) *accumulators {
 	a := &accumulators{vectorizer: x, reduction: r, names: names}
-	a.lanes = x.VectorBytes() / max(a.elem().Size(), widest(r.value, r.loop.Var))
+	size := max(a.elem().Size(), widest(r.value, r.loop.Var))
+	a.lanes = x.VectorBytes() / size
 	if !isLiteralZero(r.loop.Lo) || gathers(r.value, r.loop.Var) {
 		if a.each = int(max(r.loop.Unroll, 1)); !calls(r.value) { // a function takes as long for all lanes as for some
-			a.lanes = min(a.lanes, shortLanes)
+			most := x.rowLanes(r.loop, int64(a.each)*shortLanes, size)
+			a.lanes, a.each = min(a.lanes, most), a.each*shortLanes/most
+			a.Gathering = r.loop.Gathering
 		}
 	}
 	n, most := trips(r.loop)

@@ -22,7 +22,7 @@ func Across(m *Module, target Target) *Module {
 			return s
 		}
 		if c, ok := acrossOf(s); ok {
-			x := vectorizer{Target: target, gather: true, adjacent: c.loop.Adjacent}
+			x := vectorizer{Target: target, gather: true, Gathering: c.loop.Gathering}
 			if body, ok := c.together(x, names); ok {
 				return body
 			}

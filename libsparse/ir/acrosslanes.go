@@ -29,9 +29,10 @@ type lanes struct {
 func (c across) together(x vectorizer, names *Builder) (all *Block, ok bool) {
 	elem, v := c.sum.T.Elem, c.around.Var
 	g := group{across: c, vectorizer: x, names: names, turns: max(c.loop.Unroll, 1), first: v, end: names.Index(v.Name + "_end")}
-	filled := x.VectorBytes() / max(elem.Size(), widest(c.value, v))
-	g.lanes = min(g.turns, int64(filled), shortLanes)
-	g.turns = g.lanes * max(g.turns/shortLanes, 1)
+	size := max(elem.Size(), widest(c.value, v))
+	filled, most := x.VectorBytes()/size, int64(x.rowLanes(c.loop, g.turns, size))
+	g.lanes = min(g.turns, int64(filled), most)
+	g.turns = g.lanes * max(g.turns/most, 1)
 	g.width = min(int(c.around.Unroll), filled)
 	if g.width < 2 || !x.Vectorizes(c.op, elem) || !x.Vectorizes("", elem) {
 		return nil, false
@@ -177,7 +178,7 @@ func (g *group) steps(step Expr, count int64, some bool) (out [][]Stmt, ok bool)
 // step adds an iteration inside to the sums whose turn it is.
 func (g *group) step(step Expr, turn int64, some bool) (out []Stmt, ok bool) {
 	x := g.vectorizer
-	x.adjacent = x.adjacent && !some
+	x.Adjacent = x.Adjacent && !some
 	for _, l := range g.vectors {
 		value, v := g.value, g.around.Var
 		var place *Var

@@ -77,11 +77,10 @@ type (
 	Select struct {
 		Cond, Then, Else Expr
 	}
-	// Lanes is the vector of several scalars of one type. Adjacent says that they are mostly neighbouring elements of an array, which nothing but the time
-	// depends on.
+	// Lanes is the vector of several scalars of one type.
 	Lanes struct {
-		Of       []Expr
-		Adjacent bool
+		Of []Expr
+		Gathering
 	}
 	// ReduceLanes reduces the lanes of each of several vectors of one type by Op, which commutes. Lanes of a group (GroupLanes) that are
 	// half a group apart are combined, then those a quarter apart, until one is left of each group; then groups that are half a vector
@@ -248,9 +247,9 @@ type (
 		Within Expr
 		// Ends says that the body is an If, and that where its condition does not hold, it holds in no later iteration.
 		Ends bool
-		// Adjacent says that what the body reads by coordinates stands mostly side by side for neighbouring iterations of the loop around.
-		Adjacent bool
-		Body     *Block
+		// Gathering is of what the body reads by coordinates.
+		Gathering
+		Body *Block
 	}
 	// While runs Body as long as Cond holds.
 	While struct {

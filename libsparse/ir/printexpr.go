@@ -69,11 +69,7 @@ func exprForm(e Expr) (string, int) {
 func vectorText(e Expr) string {
 	switch e := e.(type) {
 	case *Lanes:
-		kind := ""
-		if e.Adjacent {
-			kind = "adjacent "
-		}
-		return fmt.Sprintf("%s{%s}", kind, listText(e.Of))
+		return fmt.Sprintf("%s{%s}", e.Gathering, listText(e.Of))
 	case *Aligned:
 		return fmt.Sprintf("aligned(%s, %d)", e.Array.Name, e.Bytes)
 	case *ReduceLanes:

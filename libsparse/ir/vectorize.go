@@ -34,8 +34,8 @@ type vectorizer struct {
 	Target
 	// gather says that elements which don't follow each other may be loaded one by one.
 	gather bool
-	// adjacent says that those of neighbouring iterations mostly do.
-	adjacent bool
+	// Gathering is what is known of those.
+	Gathering
 	// chooses says that both arms of a selection by values are computed, in loops that C compilers leave to scalars.
 	chooses bool
 }
@@ -295,7 +295,7 @@ func (x vectorizer) load(e *Load, v *Var, lanes int) (Expr, bool) {
 	if consecutive(e.Index, v) {
 		return &Load{Array: e.Array, Index: e.Index, Lanes: lanes}, ok
 	}
-	out := &Lanes{Adjacent: x.adjacent}
+	out := &Lanes{Gathering: x.Gathering}
 	for k := range lanes {
 		out.Of = append(out.Of, shifted(e, v, int64(k)))
 	}

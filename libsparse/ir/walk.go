@@ -210,7 +210,7 @@ func MapExpr(e Expr, f func(Expr) Expr) Expr {
 	case *Select:
 		e = &Select{Cond: MapExpr(x.Cond, f), Then: MapExpr(x.Then, f), Else: MapExpr(x.Else, f)}
 	case *Lanes:
-		e = &Lanes{Of: mapExprs(x.Of, f), Adjacent: x.Adjacent}
+		e = &Lanes{Of: mapExprs(x.Of, f), Gathering: x.Gathering}
 	case *ReduceLanes:
 		e = &ReduceLanes{Op: x.Op, Of: mapExprs(x.Of, f)}
 	case *Tail:
@@ -246,7 +246,7 @@ func MapStmt(s Stmt, onExpr func(Expr) Expr, onStmt func(Stmt) Stmt) Stmt {
 		}
 		s = &Block{Stmts: out}
 	case *For:
-		s = &For{Var: x.Var, Lo: e(x.Lo), Hi: e(x.Hi), Step: x.Step, Kind: x.Kind, Chunk: e(x.Chunk), Unroll: x.Unroll, Within: e(x.Within), Ends: x.Ends, Adjacent: x.Adjacent, Body: b(x.Body)}
+		s = &For{Var: x.Var, Lo: e(x.Lo), Hi: e(x.Hi), Step: x.Step, Kind: x.Kind, Chunk: e(x.Chunk), Unroll: x.Unroll, Within: e(x.Within), Ends: x.Ends, Gathering: x.Gathering, Body: b(x.Body)}
 	case *While:
 		s = &While{Cond: e(x.Cond), Body: b(x.Body)}
 	case *If:

@@ -204,7 +204,7 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 	out := l.counted(f, p, r.Lo, r.Hi, kind, append(ahead, body...), append(before, distance...))
 	if len(out) > 0 {
 		loop := out[len(out)-1].(*ir.For)
-		loop.Adjacent = f.Adjacent
+		loop.Gathering = ir.Gathering{Adjacent: f.Adjacent, AtOnce: f.Gather}
 		loop.Within, loop.Ends = l.within(it, f.Var, e), valid != nil && len(ahead) == 0 && l.emptyLast(it)
 	}
 	return out

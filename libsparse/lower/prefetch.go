@@ -26,6 +26,9 @@ func (l *lowerer) prefetch(f *cin.Forall, it lattice.Iterator, p, v *ir.Var, end
 	before = []ir.Stmt{ir.Let(ahead, ir.Min(ir.Const(f.Prefetch), left))}
 	out = []ir.Stmt{ir.Let(coordinate, l.coordinate(it, ir.Add(p, ahead), e))}
 	for _, row := range rows {
+		if f.Begins {
+			row.Count = 1
+		}
 		row.Index = ir.MapExpr(row.Index, func(x ir.Expr) ir.Expr {
 			if w, ok := x.(*ir.Var); ok && w.Name == v.Name {
 				return coordinate

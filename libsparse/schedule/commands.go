@@ -31,12 +31,13 @@ var readers = map[string]func(a *arguments) Command{
 		return Unroll{Var: a.variable(), Factor: a.number(a.next("the factor"))}
 	},
 	"prefetch": func(a *arguments) Command {
-		return Prefetch{Var: a.variable(), Distance: a.number(a.next("the distance"))}
+		return Prefetch{Var: a.variable(), Distance: a.number(a.next("the distance")), Begin: a.choice("begin") != ""}
 	},
 	"ahead": func(a *arguments) Command {
 		return Ahead{Var: a.variable(), Of: string(a.variable()), Distance: a.number(a.next("the distance"))}
 	},
 	"adjacent":    func(a *arguments) Command { return Adjacent{Var: a.variable()} },
+	"gather":      func(a *arguments) Command { return Gather{Var: a.variable()} },
 	"order":       func(a *arguments) Command { return Order{Var: a.variable(), Of: string(a.variable())} },
 	"vectorize":   func(a *arguments) Command { return Vectorize{Var: a.variable()} },
 	"reorder":     (*arguments).reorder,

@@ -61,7 +61,7 @@ divide j = j0 * ceil(j / 3) + j1
 fuse f = i * |j| + j
 positions fp: f as stored in A(i,j)
 `},
-		{spmm, []Command{Reorder{vars3("i", "j", "k")}, Prefetch{"j", 8}}, "prefetch(j, 8)", `forall i
+		{spmm, []Command{Reorder{vars3("i", "j", "k")}, Prefetch{Var: "j", Distance: 8}}, "prefetch(j, 8)", `forall i
   forall j prefetching 8
     forall k
       C(i,k) += A(i,j) * B(j,k)
@@ -69,6 +69,11 @@ positions fp: f as stored in A(i,j)
 		{spmm, []Command{Ahead{"j", "A", 64}}, "ahead(j, A, 64)", `forall i
   forall k
     forall j with entries of A 64 ahead
+      C(i,k) += A(i,j) * B(j,k)
+`},
+		{spmm, []Command{Gather{"j"}}, "gather(j)", `forall i
+  forall k
+    forall j gathering
       C(i,k) += A(i,j) * B(j,k)
 `},
 		{spmm, []Command{Adjacent{"j"}}, "adjacent(j)", `forall i
@@ -293,7 +298,7 @@ func TestPreconditions(t *testing.T) {
 		{spmm, nil, []Command{Exactly("k", 4), Exactly("k", 5)}, "k is already bound to 4"},
 		{spmm, nil, []Command{Bound{"k", 4, 6}, Exactly("k", 5)}, "k is already bound to 4 to 6"},
 		{spmm, nil, []Command{Bound{"k", 6, 4}}, "the least extent comes first"},
-		{spmm, nil, []Command{Prefetch{"k", 0}}, "the distance has to be from 1 to 256"},
+		{spmm, nil, []Command{Prefetch{Var: "k"}}, "the distance has to be from 1 to 256"},
 		{spmm, csr, []Command{Ahead{"j", "A", 5000}}, "the distance has to be from 1 to 4096"},
 		{spmm, csr, []Command{Ahead{"j", "D", 64}}, "there is no operand D"},
 		{spmm, csr, []Command{Ahead{"i", "A", 64}}, `A(i,j), stored as "ds", has no entries over i that follow each other`},

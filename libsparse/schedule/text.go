@@ -73,14 +73,14 @@ type arguments struct {
 var usages = map[string]string{
 	"split": "split(i, i0, i1, 16[, tail=4[, joined]])", "divide": "divide(i, i0, i1, 4)", "fuse": "fuse(i, j, f)",
 	"pos": "pos(j, jp, A)", "reorder": "reorder(i, j, ...)", "bound": "bound(i, 16[, 23])", "unroll": "unroll(i, 4)",
-	"prefetch": "prefetch(j, 16)", "ahead": "ahead(j, A, 512)", "adjacent": "adjacent(j)", "order": "order(i, A)", "vectorize": "vectorize(i)", "parallelize": "parallelize(i, threads[, atomics|temporary])",
+	"prefetch": "prefetch(j, 16[, begin])", "ahead": "ahead(j, A, 512)", "adjacent": "adjacent(j)", "gather": "gather(j)", "order": "order(i, A)", "vectorize": "vectorize(i)", "parallelize": "parallelize(i, threads[, atomics|temporary])",
 	"precompute": "precompute(all|EXPRESSION, w, at=1[, tile|array|row|scatter|bitmap|bytemap|blocks|adaptive|list|hash|lookup][, rename=i:iw ...])", "assemble": "assemble(insert|append|bounded)",
 	"convert": "convert(A, ds:1,0[, values])", "mergeby": "mergeby(i, gallop|choose|twofinger)",
 }
 
 // names lists the commands in the order in which help texts have them.
 var names = []string{
-	"reorder", "split", "divide", "fuse", "pos", "bound", "precompute", "unroll", "prefetch", "ahead", "adjacent", "order", "vectorize", "parallelize", "assemble", "convert", "mergeby",
+	"reorder", "split", "divide", "fuse", "pos", "bound", "precompute", "unroll", "prefetch", "ahead", "adjacent", "gather", "order", "vectorize", "parallelize", "assemble", "convert", "mergeby",
 }
 
 // Usage is one line a command.

@@ -14,7 +14,7 @@ func TestRoundTrip(t *testing.T) {
 	const text = "reorder(i, k, j); split(k, k0, k1, 64); split(k1, a, b, 8, tail=4); split(b, c, d, 8, tail=8, joined); divide(i, i0, i1, 4); fuse(i, j, f); pos(f, p, A); " +
 		"bound(k, 16); bound(i, 9, 15); precompute(all, w, at=1); precompute(B(j,k) * sin(x(j)), v, at=0, array); precompute(Q*K, u, at=2, tile); " +
 		"precompute(all, t, at=0, rename=i:iw); precompute(all, s, at=0, hash, rename=i:iw j:jw); " +
-		"unroll(j, 4); prefetch(j, 16); ahead(j, A, 512); adjacent(j); vectorize(k); parallelize(i, threads); parallelize(p, threads, atomics); parallelize(p, threads, temporary); " +
+		"unroll(j, 4); prefetch(j, 16); prefetch(j, 8, begin); ahead(j, A, 512); adjacent(j); gather(j); vectorize(k); parallelize(i, threads); parallelize(p, threads, atomics); parallelize(p, threads, temporary); " +
 		"assemble(insert); assemble(append); assemble(bounded); convert(A, ds:1,0); convert(A, ds:1,0, values); convert(A, dl(8), values); mergeby(j, gallop); mergeby(j, twofinger)"
 	s, err := Parse(text)
 	if err != nil {

@@ -20,7 +20,7 @@ EXPRESSIONS = (
 @pytest.fixture(params=[True, False], ids=["past the caches", "in the caches"])
 def large(request, monkeypatch):
     """Whether results count as large; no call begins from one that was prepared otherwise."""
-    monkeypatch.setattr(target, "outgrown", lambda bytes: request.param)
+    monkeypatch.setattr(target, "outgrown", lambda bytes, team: request.param)
     kernel.prepared.clear()
     yield request.param
     kernel.prepared.clear()
@@ -55,6 +55,20 @@ def test_what_decides():
     largest = max(target.caches(), default=0)
     assert not target.outgrown(1)
     assert not largest or target.outgrown(largest)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "least"),
+    [("vendor_id: AuthenticAMD; flags: fpu avx512f", 8 << 20), ("vendor_id: GenuineIntel; flags: fpu avx512_fp16", 4 << 20)],
+)
+def test_last_caches_that_are_slow_are_not_counted(monkeypatch, cpu, least):
+    monkeypatch.setattr(target, "cpu", lambda: cpu)
+    monkeypatch.setattr(target, "caches", lambda: (2 << 20, 32 << 20))
+    assert target.outgrown(least, 2)
+    assert not target.outgrown(least - 1, 2)
+
+
+def test_results_past_the_caches_are_compiled():
     text = str(ls.explain(EXPRESSIONS[0], A=ls.random((9, 8), 0.5), x=torch.rand(8, 64), stage="c"))
     assert "stream_f32x" in text
     assert "drain()" in text

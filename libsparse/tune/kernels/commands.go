@@ -275,7 +275,7 @@ func (d *draft) planned(splits []schedule.Command) ([]schedule.Command, error) {
 			}
 			c.At = at
 			base = append(base, c)
-		case schedule.Vectorize, schedule.Unroll, schedule.Prefetch, schedule.Adjacent:
+		case schedule.Vectorize, schedule.Unroll, schedule.Prefetch, schedule.Adjacent, schedule.Gather:
 			base = append(base, d.inStrips(c))
 		case schedule.Ahead: // strips of rows don't follow each other
 		case schedule.Parallelize:
@@ -295,9 +295,11 @@ func (d *draft) inStrips(c schedule.Command) schedule.Command {
 	case schedule.Unroll:
 		return schedule.Unroll{Var: d.within(c.Var), Factor: c.Factor}
 	case schedule.Prefetch:
-		return schedule.Prefetch{Var: d.within(c.Var), Distance: c.Distance}
+		return schedule.Prefetch{Var: d.within(c.Var), Distance: c.Distance, Begin: c.Begin}
 	case schedule.Adjacent:
 		return schedule.Adjacent{Var: d.within(c.Var)}
+	case schedule.Gather:
+		return schedule.Gather{Var: d.within(c.Var)}
 	}
 	return c
 }
