@@ -8,7 +8,8 @@ import (
 )
 
 // Prefetch brings near what a loop reads by its coordinates Distance iterations later, where it walks a level whose positions tell
-// those coordinates; elsewhere it does nothing. Of each row that is read it is the Begin alone for processors that read on by themselves.
+// those coordinates; elsewhere it does nothing. Of each row that is read it is the Begin alone, a quarter, for processors that read on by
+// themselves.
 type Prefetch struct {
 	Var      index.Var
 	Distance int64
