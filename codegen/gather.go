@@ -169,10 +169,10 @@ func (h helper) adjacentText() string {
 		pairs[lane/2], counting[lane] = fmt.Sprintf("apart[%d]", lane/2), strconv.Itoa(lane)
 	}
 	coords, wide := vectorName(ir.Type{Elem: dtype.I32, Lanes: lanes}), vectorName(ir.Type{Elem: dtype.I64, Lanes: lanes / 2})
-	together := fmt.Sprintf("    if ((%s) == 0) {", strings.Join(pairs, " | "))
+	together := fmt.Sprintf("    if (__builtin_expect((%s) == 0, 1)) {", strings.Join(pairs, " | "))
 	if macro := map[int]string{4: "__SSE4_1__", 8: "__AVX__"}[lanes]; macro != "" {
 		apart := fmt.Sprintf("(long long __attribute__((vector_size(%d))))apart", 4*lanes)
-		together = fmt.Sprintf("#if defined %s\n    if (__builtin_ia32_ptestz%d(%s, %[3]s)) {\n#else\n%s\n#endif", macro, 32*lanes, apart, together)
+		together = fmt.Sprintf("#if defined %s\n    if (__builtin_expect(__builtin_ia32_ptestz%d(%s, %[3]s), 1)) {\n#else\n%s\n#endif", macro, 32*lanes, apart, together)
 	}
 	return fmt.Sprintf(`    const %[1]s apart = (%[1]s)((*(const %[2]s *)crd - crd[0]) ^ (%[2]s){%[3]s});
 %[4]s

@@ -170,7 +170,7 @@ func (g *scheduler) command() string {
 		g.made++
 		return fmt.Sprintf("precompute(%s, w%d, at=%d%s%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", scatter", ", bitmap", ", adaptive", ", blocks", ", list", ", hash", ", lookup"}), g.renames())
 	case 17:
-		return fmt.Sprintf("prefetch(%s, %d)", v, 1+g.rng.IntN(20))
+		return fmt.Sprintf("prefetch(%s, %d%s)", v, 1+g.rng.IntN(20), pick(g.rng, []string{"", ", begin"}))
 	case 18:
 		return fmt.Sprintf("mergeby(%s, %s)", v, pick(g.rng, []string{"gallop", "gallop", "gallop", "choose", "twofinger"}))
 	case 19:
@@ -178,7 +178,7 @@ func (g *scheduler) command() string {
 	case 20:
 		return fmt.Sprintf("ahead(%s, %s, %d)", v, of, 1+g.rng.IntN(600))
 	case 21:
-		return fmt.Sprintf("adjacent(%s)", v)
+		return fmt.Sprintf("%s(%s)", pick(g.rng, []string{"adjacent", "gather"}), v)
 	case 22:
 		v = pick(g.rng, g.naive.Source.Vars())
 		return fmt.Sprintf("bound(%s, %d, %d)", v, max(0, g.extents[v]-g.rng.IntN(3)), g.extents[v]+g.rng.IntN(4))

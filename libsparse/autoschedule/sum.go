@@ -61,11 +61,19 @@ func (d *Decision) across(a bind.Assignment, w workspace) {
 	}
 	d.add(schedule.Unroll{Var: rows, Factor: count})
 	d.note("%d elements over %s are summed at once, each in a lane: their entries stand side by side in %s", count, rows, it.Access.Tensor.Name)
-	if gathered && d.gathersAtOnce(a, d.Order[depth]) {
-		d.add(schedule.Gather{Var: d.Order[depth]})
+	if gathered {
+		d.byCoordinates(a, it.Access.Tensor, d.Order[depth])
 	}
-	if gathered && a.Of(it.Access.Tensor).Adjacent {
-		d.add(schedule.Adjacent{Var: d.Order[depth]})
+}
+
+// byCoordinates says how lanes read what stands at the coordinates of v, where rows of t are summed in them.
+func (d *Decision) byCoordinates(a bind.Assignment, t *index.Tensor, v index.Var) {
+	if d.gathersAtOnce(a, v) {
+		d.add(schedule.Gather{Var: v})
+		d.note("what they read by coordinates the processor reads at once")
+	}
+	if a.Of(t).Adjacent {
+		d.add(schedule.Adjacent{Var: v})
 		d.note("what they read by coordinates is loaded at once where these follow each other, as they mostly do")
 	}
 }

@@ -60,6 +60,11 @@ func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 	if !w.tiles && d.blockTile(a, w, n) {
 		return false
 	}
+	if depth := len(d.Order) - 2; depth > 0 {
+		if it, ok := walked(a, d.Order[depth]); ok {
+			d.order(a, it.Access, depth-1)
+		}
+	}
 	if !w.tiles {
 		d.add(schedule.Exactly(v, n))
 		d.add(ws)

@@ -286,6 +286,9 @@ func (w grid) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.
 	body := []ir.Stmt{ir.Declare(rest, ir.IndexAt(w.list, q))}
 	for d := len(crd) - 1; d > 0; d-- {
 		n, above := l.extent(l.held(w.tensor)[d]), l.Index("above")
+		if _, literal := n.(*ir.Int); literal { // bound to 0, there are no elements, but C compilers warn
+			n = ir.AtLeastOne(n)
+		}
 		body = append(body, ir.Let(above, ir.Div(rest, n)), ir.Put(crd[d], q, ir.Remainder(rest, above, n)), ir.Set(rest, above))
 	}
 	before = append(before, ir.Count(q, w.count, append(body, ir.Put(crd[0], q, rest))...))

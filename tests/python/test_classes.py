@@ -45,6 +45,14 @@ def test_numbers_of_entries_of_one_operand(n, rows, want):
 
 
 @pytest.mark.parametrize(
+    ("n", "rows", "want"),
+    [(0, 0, 60), (99, 100, 85), (100, 100, 771), (599, 100, 771), (600, 100, 1542), (1600, 100, 12336), (9, 100, 10)],
+)
+def test_numbers_of_entries_that_are_summed(n, rows, want):
+    assert size_classes.entries_summed(n, rows) == want
+
+
+@pytest.mark.parametrize(
     ("n", "want"), [(0, 10), (15, 10), (16, 26), (31, 26), (63, 50), (1024, 1537), (2047, 1537), (2048, 3073)]
 )
 def test_octaves(n, want):

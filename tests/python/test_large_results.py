@@ -59,7 +59,10 @@ def test_what_decides():
 
 @pytest.mark.parametrize(
     ("cpu", "least"),
-    [("vendor_id: AuthenticAMD; flags: fpu avx512f", 8 << 20), ("vendor_id: GenuineIntel; flags: fpu avx512_fp16", 4 << 20)],
+    [
+        ("vendor_id: AuthenticAMD; flags: fpu avx512f", 8 << 20),
+        ("vendor_id: GenuineIntel; flags: fpu avx512_fp16", 4 << 20),
+    ],
 )
 def test_last_caches_that_are_slow_are_not_counted(monkeypatch, cpu, least):
     monkeypatch.setattr(target, "cpu", lambda: cpu)

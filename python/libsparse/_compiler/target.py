@@ -106,7 +106,7 @@ def outgrown(bytes: int, team: int = 1) -> bool:
 
 
 def _has_slow_last_cache() -> bool:
-    """Whether this is one of Intel's server processors since Sapphire Rapids, whose cores are far from their last cache.
+    """Whether this is a server processor of Intel since Sapphire Rapids, whose cores are far from their last cache.
 
     Measured in a virtual machine: 31 GB/s from it, 28 from memory; results of 2 to 32 MB of products with 64 to 256
     columns that are written past it take 0.64 to 0.98 of the time, on 14 matrices.

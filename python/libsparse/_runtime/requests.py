@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -27,6 +27,7 @@ from .problem import Operand, Problem, dense_order, dense_text
 _NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
 _WIDE, _SEVERAL, _WHOLE = 4, 3, 1 << 10  # elements of rows to read, entries of rows to multiply, the unit of a reach
 _UNTUNED_KEPT = 4096
+_SHORT_ROW = 128  # bytes of rows up to which products are faster where rows of entries are ordered by their lengths
 _LONG, _LONG_WIDE = 8, 16  # entries of rows that are brought near before they are read, or where each reads a row
 
 
@@ -121,7 +122,7 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
     if problem.temporary:
         return None
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
-    wide, sums = _reads(outline, operands)
+    reads = _reads(outline, operands)
     parts: list[Any] = [outline, flags]
     first_of: dict[tuple[Any, ...], int] = {}
     for number, operand in enumerate(operands):
@@ -133,8 +134,8 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
         rows = pattern.shape[pattern.format.order[0]]
         same = first_of.setdefault(_entries(pattern), number) if outline.several else number
         dtype = None if data is None else data.dtype
-        entries = outline.entries(_stored(pattern), rows)
-        spread = _spread_over_rows(outline, pattern, dtype, wide, sums, rows)
+        entries = _entries_of(outline, pattern, reads, rows)
+        spread = _spread_over_rows(outline, pattern, dtype, reads, rows)
         parts.append((pattern.shape, dtype, pattern.index_dtype, entries, same, spread))
     return tuple(parts)
 
@@ -165,7 +166,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
     """The operands as requests describe them."""
     first_of: dict[tuple[Any, ...], int] = {}
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
-    wide, sums = _reads(outline, operands)
+    reads = _reads(outline, operands)
     infos = []
     for number, (name, operand, classes) in enumerate(zip(problem.names, operands, outline.classes, strict=True)):
         pattern, data, _ = operand
@@ -186,12 +187,12 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
                 data is None,
                 dtypes.code(pattern.index_dtype),
                 shape,
-                outline.entries(_stored(pattern), rows),
+                _entries_of(outline, pattern, reads, rows),
                 -1 if same == number else same,
                 filled,
                 skew,
                 reach,
-                *_spread_over_rows(outline, pattern, None if data is None else data.dtype, wide, sums, rows),
+                *_spread_over_rows(outline, pattern, None if data is None else data.dtype, reads, rows),
             )
         )
     return tuple(infos)
@@ -203,26 +204,43 @@ def _entries(pattern: Pattern) -> tuple[Any, ...]:
     return pattern.format.levels[: pattern.format.sparse_levels], *map(id, kept)
 
 
-def _stored(pattern: Pattern) -> int:
-    """How many entries a pattern has, which decides how its rows are summed in whatever format."""
-    return pattern.statistics.stored if pattern.format.padded else pattern.size
+class _Reads(NamedTuple):
+    """What of dense operands is read by the entries of sparse ones.
+
+    Attributes:
+        wide: Whether it is rows.
+        short: Whether it is rows that take no longer than a processor to find that it took a wrong turn.
+        sums: Whether rows of the one sparse operand are summed by entries.
+    """
+
+    wide: bool
+    short: bool
+    sums: bool
 
 
-def _reads(outline: _Outline, operands: Sequence[Operand]) -> tuple[bool, bool]:
-    """Whether rows of a dense operand are read, and whether rows of the one sparse operand are summed by entries."""
-    wide, sums = False, not outline.several
+def _entries_of(outline: _Outline, pattern: Pattern, reads: _Reads, rows: int) -> int:
+    """The class of how many entries a pattern has, which decides how its rows are summed in whatever format."""
+    stored = pattern.statistics.stored if pattern.format.padded else pattern.size
+    alone = outline.entries is size_classes.entries_alone
+    return size_classes.entries_summed(stored, rows) if alone and reads.sums else outline.entries(stored, rows)
+
+
+def _reads(outline: _Outline, operands: Sequence[Operand]) -> _Reads:
+    wide, short, sums = False, False, not outline.several
     for number in outline.dense:
         data = operands[number].data
         assert data is not None
         shape = data.shape
         if shape:
             wide = wide or shape[-1] >= _WIDE
-            sums = sums and (len(shape) < 2 or shape[-1] == 1)
-    return wide, sums
+            is_sum = len(shape) < 2 or shape[-1] == 1
+            short = short or (not is_sum and shape[-1] * data.element_size() <= _SHORT_ROW)
+            sums = sums and is_sum
+    return _Reads(wide, short and not outline.several, sums)
 
 
 def _spread_over_rows(
-    outline: _Outline, pattern: Pattern, dtype: torch.dtype | None, wide: bool, sums: bool, rows: int
+    outline: _Outline, pattern: Pattern, dtype: torch.dtype | None, reads: _Reads, rows: int
 ) -> tuple[bool, bool, bool, bool]:
     """How the entries of a sparse operand are spread, as far as that decides how they are read.
 
@@ -231,14 +249,14 @@ def _spread_over_rows(
         rows of uneven lengths, and mostly have neighbours in the next rows.
     """
     size, kind = pattern.size, pattern.format.kinds[-1]
-    gathers = size >= FEW and (wide or (outline.several and size >= _SEVERAL * rows))
+    gathers = size >= FEW and (reads.wide or (outline.several and size >= _SEVERAL * rows))
     scattered = gathers and pattern.statistics.scattered
     far = False
-    if outline.dense and not outline.several and size >= (_LONG if sums else _LONG_WIDE) * rows:
+    if outline.dense and not outline.several and size >= (_LONG if reads.sums else _LONG_WIDE) * rows:
         each = (kind.own or pattern.index_dtype).itemsize + (0 if dtype is None else dtype.itemsize)
         far = target.overflows(size * each) and pattern.statistics.scattered
-    if not sums:
-        return scattered, far, False, False
+    if not reads.sums:
+        return scattered, far, reads.short and pattern.statistics.ragged, False
     adjacent = kind.grouped and not kind.filling and size >= FEW and pattern.statistics.adjacent
     return scattered, far, pattern.statistics.uneven, adjacent
 

@@ -269,6 +269,9 @@ static PyMethodDef functions[] = {
 	{"neighbours", neighbours, METH_VARARGS,
 	 "neighbours(crd, wide, count, above, runs, length): of so many runs of entries, how many stand beside the one before, and of how\n"
 	 "many a window that begins `above` entries before the run has the coordinate before. `crd` is an address of int64 or int32."},
+	{"alike_rows", alike_rows, METH_VARARGS,
+	 "alike_rows(pos, wide, rows, runs, run, chunk): how many rows between positions have as many chunks as the one before.\n\n"
+	 "Of a sample of so many runs, each of so many rows behind the first."},
 	{"order_rows", order_rows, METH_VARARGS,
 	 "order_rows(pos, wide, rows, order): the numbers of the rows between positions, windows of them by their lengths.\n\n"
 	 "`pos` and `order` are addresses of int64 where `wide`, else of int32."},

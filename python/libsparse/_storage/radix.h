@@ -27,6 +27,7 @@ PyObject *ascending(PyObject *self, PyObject *args);
 PyObject *first_of_rows(PyObject *self, PyObject *args);
 PyObject *neighbours(PyObject *self, PyObject *args);
 PyObject *order_rows(PyObject *self, PyObject *args);
+PyObject *alike_rows(PyObject *self, PyObject *args);
 PyObject *rows_are_right(PyObject *self, PyObject *args);
 PyObject *take(PyObject *self, PyObject *args);
 

@@ -8,13 +8,38 @@
 
 #define WINDOW 64  /* rows that are sorted together, so that their entries stay near each other in memory */
 #define LENGTHS 64 /* classes of lengths */
-#define CHUNK 4    /* entries that lengths of one class may differ by */
+#define SHORT 32   /* entries up to which rows of one class have the same length */
+#define CHUNK 4    /* entries that longer ones may differ by */
 
-static int length_class(int64_t length)
+static inline int length_class(int64_t length)
 {
-	int64_t chunks = (length + CHUNK - 1) / CHUNK;
-	return (int)(chunks < LENGTHS ? LENGTHS - 1 - chunks : 0);
+	int64_t class = length <= SHORT ? length : SHORT + (length - SHORT + CHUNK - 1) / CHUNK;
+	return (int)(class < LENGTHS ? class : LENGTHS - 1);
 }
+
+/* Writes the numbers of a window's rows, those with most entries first. */
+#define DEFINE_ORDER_WINDOW(name, T)											\
+	static void name(const T *pos, int64_t first, int count, T *to)						\
+	{														\
+		int class[WINDOW], most = 0, next[LENGTHS];								\
+		for (int n = 0; n < count; n++) {									\
+			class[n] = length_class(pos[n + 1] - pos[n]);							\
+			most = class[n] > most ? class[n] : most;							\
+		}													\
+		for (int n = 0; n <= most; n++)									\
+			next[n] = 0;											\
+		for (int n = 0; n < count; n++)									\
+			next[class[n]]++;										\
+		for (int n = most, place = 0; n >= 0; n--) {								\
+			int rows = next[n];										\
+			next[n] = place;										\
+			place += rows;											\
+		}													\
+		for (int n = 0; n < count; n++)									\
+			to[next[class[n]]++] = (T)(first + n);								\
+	}
+DEFINE_ORDER_WINDOW(order_window, int32_t)
+DEFINE_ORDER_WINDOW(order_wide_window, int64_t)
 
 /* Writes the numbers of rows, those with most entries of each window first. */
 PyObject *order_rows(PyObject *self, PyObject *args)
@@ -31,24 +56,37 @@ PyObject *order_rows(PyObject *self, PyObject *args)
 	int64_t *wide_to = (int64_t *)(uintptr_t)order;
 	Py_BEGIN_ALLOW_THREADS
 	for (int64_t first = 0; first < rows; first += WINDOW) {
-		int count = (int)(rows - first < WINDOW ? rows - first : WINDOW), next[LENGTHS + 1] = {0}, class[WINDOW];
-		for (int n = 0; n < count; n++) {
-			int64_t row = first + n;
-			class[n] = length_class(wide ? wide_pos[row + 1] - wide_pos[row] : (int64_t)pos[row + 1] - pos[row]);
-			next[class[n] + 1]++;
-		}
-		for (int n = 0; n < LENGTHS; n++)
-			next[n + 1] += next[n];
-		for (int n = 0; n < count; n++) {
-			int64_t place = first + next[class[n]]++;
-			if (wide)
-				wide_to[place] = first + n;
-			else
-				to[place] = (int32_t)(first + n);
-		}
+		int count = (int)(rows - first < WINDOW ? rows - first : WINDOW);
+		if (wide)
+			order_wide_window(wide_pos + first, first, count, wide_to + first);
+		else
+			order_window(pos + first, first, count, to + first);
 	}
 	Py_END_ALLOW_THREADS
 	Py_RETURN_NONE;
+}
+
+/* How many rows have as many chunks of entries as the row before, in runs of rows that are spread over all. */
+PyObject *alike_rows(PyObject *self, PyObject *args)
+{
+	(void)self;
+	unsigned long long given;
+	long long rows, chunk;
+	int wide, runs, run, alike = 0;
+	if (!PyArg_ParseTuple(args, "KpLiiL", &given, &wide, &rows, &runs, &run, &chunk))
+		return NULL;
+	const int32_t *pos = (const int32_t *)(uintptr_t)given;
+	const int64_t *wide_pos = (const int64_t *)(uintptr_t)given;
+	for (int k = 0; k < runs; k++) {
+		int64_t first = k * (rows / runs), before = 0;
+		for (int n = 0; n <= run && first + n < rows; n++) {
+			int64_t row = first + n, length = wide ? wide_pos[row + 1] - wide_pos[row] : (int64_t)pos[row + 1] - pos[row];
+			int64_t chunks = (length + chunk - 1) / chunk;
+			alike += n > 0 && chunks == before;
+			before = chunks;
+		}
+	}
+	return PyLong_FromLong(alike);
 }
 
 /* A list of coordinates with the positions of its rows, while threads look at shares of both. */

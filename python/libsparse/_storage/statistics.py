@@ -1,7 +1,7 @@
 """Statistics of a pattern: how its entries are spread. Each is computed when it is first read, once for a pattern.
 
-No call of a kernel waits for them, but for `stored`, and for `scattered` and `uneven`, of samples: kernels divide their
-work by the positions themselves.
+No call of a kernel waits for them, but for `stored`, and for `scattered`, `uneven` and `ragged`, of samples: kernels
+divide their work by the positions themselves.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ FEW = 1 << 12  # entries up to which how they are spread hardly matters
 _RUNS, _RUN = 8, 17  # how many runs of neighbouring entries a sample has, and how many entries each
 _NEIGHBOURS = 0.25  # the share of entries beside the one before from which on processors guess what is read next
 _BELOW = 0.6  # the same for entries of which rows just above have the column before, as on grids
-_ROWS = 1 << 16  # rows up to which two processors learn in some ten calls how long each is; one learns half of them
+_ROWS = 1 << 15  # rows up to which a processor learns in some ten calls how long each is
 _SHORT, _LONG = 7, 24  # mean entries of rows between which it takes long that ends of rows are not foreseen
+_RAGGED_ROWS = 1 << 12  # rows up to which processors learn within some hundred calls how many entries each has
 _VECTOR = 4  # entries that are added at once
 _ALIKE = 0.5  # the share of neighbouring rows of equally many vectors from which on processors foresee their ends
 _WINDOW = 32  # how many entries above are looked at, at most
@@ -43,6 +44,20 @@ _ADJACENT = 0.75  # the share of their steps at which columns follow each other,
 
 def _dense(level: Level) -> bool:
     return level.full and level.ordered
+
+
+def _alike(begins: Tensor, rows: int, vector: int) -> int:
+    """Of a sample of rows, how many have as many vectors of so many entries as the row before."""
+    at, size, runs, run = memory.address(begins), begins.element_size(), 2 * _RUNS, _RUN - 1
+    in_c = sorting.in_c()
+    if in_c is not None:
+        return in_c.alike_rows(at, size == 8, rows, runs, run, vector)  # type: ignore[no-any-return]
+    alike = 0
+    for n in range(runs):
+        ends = array("iq"[size == 8], string_at(at + n * (rows // runs) * size, (run + 2) * size))
+        vectors = [-(-length // vector) for length in map(operator.sub, ends[1:], ends)]
+        alike += sum(map(operator.eq, vectors[1:], vectors))
+    return alike
 
 
 def _neighbours(coordinates: Tensor, above: int) -> tuple[int, int]:
@@ -187,17 +202,20 @@ class Statistics:
 
     @functools.cached_property
     def uneven(self) -> bool:
-        """Whether the lengths of neighbouring rows differ so often that no processor foresees them, of a sample."""
+        """Whether neighbours differ so often in vectors of entries that no processor foresees the ends of rows."""
+        return self._rows >= _ROWS and _SHORT * self._rows <= self._size and self._differ(_VECTOR)
+
+    @functools.cached_property
+    def ragged(self) -> bool:
+        """Whether neighbours differ so often in their entries that no processor foresees the ends of rows."""
+        return _RAGGED_ROWS <= self._rows <= self._size and self._differ(1)
+
+    def _differ(self, vector: int) -> bool:
+        """Whether most neighbours, of a sample of short rows, have other numbers of vectors of so many entries."""
         begins, rows = self._pos[1] if self._listed else None, self._rows
-        if begins is None or rows < _ROWS or not _SHORT * rows <= self._size <= _LONG * rows:
+        if begins is None or self._size > _LONG * rows:
             return False
-        at, size = memory.address(begins), begins.element_size()
-        alike = 0
-        for n in range(2 * _RUNS):
-            run = array("iq"[size == 8], string_at(at + n * (rows // (2 * _RUNS)) * size, (_RUN + 1) * size))
-            vectors = [-(-length // _VECTOR) for length in map(operator.sub, run[1:], run)]
-            alike += sum(map(operator.eq, vectors[1:], vectors))
-        return alike < _ALIKE * 2 * _RUNS * (_RUN - 1)
+        return _alike(begins, rows, vector) < _ALIKE * 2 * _RUNS * (_RUN - 1)
 
     @functools.cached_property
     def adjacent(self) -> bool:

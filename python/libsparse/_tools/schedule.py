@@ -122,9 +122,15 @@ class Schedule:
         """Writes `factor` iterations of a loop out."""
         return self.then(f"unroll({index}, {factor})")
 
-    def prefetch(self, index: str, distance: int) -> Schedule:
-        """Brings near what a loop over stored coordinates reads by them `distance` iterations later."""
-        return self.then(f"prefetch({index}, {distance})")
+    def prefetch(self, index: str, distance: int, *, begin: bool = False) -> Schedule:
+        """Brings near what a loop over stored coordinates reads by them `distance` iterations later.
+
+        Args:
+            index: Of the loop.
+            distance: How many iterations.
+            begin: Only the begin of each row that is read, for processors that read on by themselves.
+        """
+        return self.then(f"prefetch({index}, {distance}{', begin' if begin else ''})")
 
     def ahead(self, index: str, operand: str, distance: int) -> Schedule:
         """Brings the entries of a sparse operand near `distance` of them before a loop walks them."""
@@ -133,6 +139,10 @@ class Schedule:
     def adjacent(self, index: str) -> Schedule:
         """Says that rows which are summed in lanes mostly have neighbouring coordinates in a loop, as in bands."""
         return self.then(f"adjacent({index})")
+
+    def gather(self, index: str) -> Schedule:
+        """Has sums in lanes read eight float32 elements at coordinates of a loop by one instruction."""
+        return self.then(f"gather({index})")
 
     def order(self, index: str, operand: str) -> Schedule:
         """Has a loop over the rows of a sparse operand visit rows of similar length one after the other."""

@@ -49,9 +49,9 @@ static inline f32x8 gather_adjacent_f32x8(const float *x, const int32_t *crd)
 {
     const i64x4 apart = (i64x4)((*(const i32x8 *)crd - crd[0]) ^ (i32x8){0, 1, 2, 3, 4, 5, 6, 7});
 #if defined __AVX__
-    if (__builtin_ia32_ptestz256((long long __attribute__((vector_size(32))))apart, (long long __attribute__((vector_size(32))))apart)) {
+    if (__builtin_expect(__builtin_ia32_ptestz256((long long __attribute__((vector_size(32))))apart, (long long __attribute__((vector_size(32))))apart), 1)) {
 #else
-    if ((apart[0] | apart[1] | apart[2] | apart[3]) == 0) {
+    if (__builtin_expect((apart[0] | apart[1] | apart[2] | apart[3]) == 0, 1)) {
 #endif
         return *(const f32x8 *)&x[crd[0]];
     }
