@@ -131,7 +131,7 @@ type Constants struct {
 	// takes 0.94 of the time of 16).
 	FarFlight int64 `json:"far_flight"`
 	// FarBegin says that only the begin of such a row is brought near, since the processor reads on by itself (measured: Intel's Sapphire Rapids, one
-	// thread and rows of 256 to 1,024 bytes on 14 real matrices, 0.92 to 0.96 of the time).
+	// thread and rows of 256 to 1,024 bytes on 14 real matrices, 0.93 to 0.97 of the time).
 	FarBegin bool `json:"far_begin"`
 	// AheadTerms is how many entries of a sparse operand that caches don't keep are brought near before they are summed, and AheadRows that where each takes a row
 	// of a dense operand (measured: SpMV and SpMM on 12 real matrices and 6 random ones of up to 80 MB; from 128 to 1024 entries it changes little).

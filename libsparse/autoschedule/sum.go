@@ -133,15 +133,18 @@ func (d *Decision) gather(a bind.Assignment, w workspace) {
 	if !ok || t == dtype.Bool || t.IsComplex() || around[depth+1] < d.constants.ShortRow*around[depth] {
 		return
 	}
-	if turns := d.turns(a, depth); turns > 1 {
+	turns, atOnce := d.turns(a, depth), d.gathersAtOnce(a, v)
+	if turns > 1 {
 		d.add(schedule.Unroll{Var: v, Factor: turns})
-		d.note("two vectors of sums over %s take turns, since rows are long", v)
 	}
 	d.add(schedule.Vectorize{Var: v})
 	d.note("sums over %s are kept in lanes, which don't wait for each other", v)
-	if d.turns(a, depth) > 1 && d.gathersAtOnce(a, v) {
+	switch {
+	case turns > 1 && atOnce:
 		d.add(schedule.Gather{Var: v})
-		d.note("eight of them are one vector, whose factors the processor reads at once by their coordinates")
+		d.note("eight of them are a vector, whose factors the processor reads at once by their coordinates")
+	case turns > 1:
+		d.note("two vectors of them take turns, since rows are long")
 	}
 	if w.at == depth {
 		d.order(a, it.Access, depth-1)

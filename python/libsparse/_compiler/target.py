@@ -100,18 +100,19 @@ def outgrown(bytes: int, team: int = 1) -> bool:
     That is a quarter of the farthest; all of the threads' own where the farthest is as slow as memory.
     """
     sizes = caches()
-    if len(sizes) > 1 and _has_slow_last_cache():
+    if len(sizes) > 1 and _has_slow_last_cache(cpu()):
         return bytes >= sizes[-2] * team
     return bytes * _SHARE >= max(sizes, default=sys.maxsize)
 
 
-def _has_slow_last_cache() -> bool:
+@functools.lru_cache(maxsize=2)
+def _has_slow_last_cache(cpu: str) -> bool:
     """Whether this is a server processor of Intel since Sapphire Rapids, whose cores are far from their last cache.
 
     Measured in a virtual machine: 31 GB/s from it, 28 from memory; results of 2 to 32 MB of products with 64 to 256
     columns that are written past it take 0.64 to 0.98 of the time, on 14 matrices.
     """
-    return re.search("GenuineIntel.*avx512_fp16", cpu()) is not None
+    return re.search("GenuineIntel.*avx512_fp16", cpu) is not None
 
 
 def overflows(bytes: int) -> bool:
