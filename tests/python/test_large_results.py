@@ -20,7 +20,7 @@ EXPRESSIONS = (
 @pytest.fixture(params=[True, False], ids=["past the caches", "in the caches"])
 def large(request, monkeypatch):
     """Whether results count as large; no call begins from one that was prepared otherwise."""
-    monkeypatch.setattr(target, "outgrown", lambda bytes, team: request.param)
+    monkeypatch.setattr(target, "outgrown", lambda bytes: request.param)
     kernel.prepared.clear()
     yield request.param
     kernel.prepared.clear()
@@ -58,17 +58,17 @@ def test_what_decides():
 
 
 @pytest.mark.parametrize(
-    ("cpu", "least"),
+    ("cpu", "last", "least"),
     [
-        ("vendor_id: AuthenticAMD; flags: fpu avx512f", 8 << 20),
-        ("vendor_id: GenuineIntel; flags: fpu avx512_fp16", 4 << 20),
+        ("vendor_id: AuthenticAMD; flags: fpu avx512f", 32 << 20, 8 << 20),
+        ("vendor_id: GenuineIntel; flags: fpu avx512_fp16", 256 << 20, 16 << 20),
     ],
 )
-def test_last_caches_that_are_slow_are_not_counted(monkeypatch, cpu, least):
+def test_last_caches_that_are_slow_are_not_counted(monkeypatch, cpu, last, least):
     monkeypatch.setattr(target, "cpu", lambda: cpu)
-    monkeypatch.setattr(target, "caches", lambda: (2 << 20, 32 << 20))
-    assert target.outgrown(least, 2)
-    assert not target.outgrown(least - 1, 2)
+    monkeypatch.setattr(target, "caches", lambda: (2 << 20, last))
+    assert target.outgrown(least)
+    assert not target.outgrown(least - 1)
 
 
 def test_results_past_the_caches_are_compiled():

@@ -92,8 +92,7 @@ class Call:
         for place, number, mode in self._slots.modes:
             self._fixed[place] = (self.shape if number < 0 else operands[number].shape)[mode]
         for place in self._slots.streamed:
-            size = math.prod(self.shape) * self.dtype.itemsize
-            self._fixed[place] = not self.is_relaid and target.outgrown(size, threads.count())
+            self._fixed[place] = not self.is_relaid and target.outgrown(math.prod(self.shape) * self.dtype.itemsize)
 
     def anew(self) -> Call:
         """The same for other patterns of the same formats and shapes, which have found nothing yet."""
