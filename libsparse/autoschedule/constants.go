@@ -17,7 +17,7 @@ import (
 // generated C has Grain only.
 //
 // Where they are from is said of each: fitted ones come from benchmarks/suites/fit.py, for each kind of machine; measured ones
-// from a benchmark that is named; reasoned ones are policies, which no measurement decides. Profiles may leave the latter two out.
+// from a benchmark that is named; reasoned ones are policies, which no measurement decides. What a profile leaves out is as in the default.
 type Constants struct {
 	// Loop is the start of an inner loop (fitted).
 	Loop float64 `json:"loop"`
@@ -204,23 +204,34 @@ var profiles = sync.OnceValue(func() []profile {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	var out []profile
+	others := read(fallback, common)
+	out := []profile{others}
 	for _, name := range names {
-		text, err := files.ReadFile(name)
-		if err != nil {
-			panic("BUG: " + err.Error())
+		if name != fallback {
+			out = append(out, read(name, others.Constants))
 		}
-		p := profile{Name: strings.TrimSuffix(strings.TrimPrefix(name, "constants/"), ".json"), Constants: common}
-		if err := json.Unmarshal(text, &p); err != nil {
-			panic(fmt.Sprintf("BUG: %s: %v", name, err))
-		}
-		p.match = regexp.MustCompile(p.CPU)
-		out = append(out, p)
 	}
 	// The profile without a pattern is for what no other knows.
 	slices.SortStableFunc(out, func(a, b profile) int { return len(b.CPU) - len(a.CPU) })
 	return out
 })
+
+// fallback is the profile of all processors that no other knows, which has what others leave out.
+const fallback = "constants/default.json"
+
+// read is the profile of a file, with the constants given where it has none.
+func read(name string, given Constants) profile {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	p := profile{Name: strings.TrimSuffix(strings.TrimPrefix(name, "constants/"), ".json"), Constants: given}
+	if err := json.Unmarshal(text, &p); err != nil {
+		panic(fmt.Sprintf("BUG: %s: %v", name, err))
+	}
+	p.match = regexp.MustCompile(p.CPU)
+	return p
+}
 
 // ConstantsFor returns the constants for a processor as targets name it, and the name of the profile that they are from:
 // "default" where nobody has fitted any.

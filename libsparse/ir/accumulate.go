@@ -8,7 +8,7 @@ import (
 // reduced to one value behind the loop. C compilers may not change the order of sums, and leave such loops to one chain of
 // operations that wait for each other.
 //
-// The order of the sums depends on the width of the target's vectors, on the number of iterations, on what is known of that, and on nothing else. With L lanes
+// The order of the sums depends on the width of the target's vectors, on the number of iterations, on what is known of that, on For.AtOnce, and on nothing else. With L lanes
 // and U vectors, iteration k goes to lane k mod L of vector k/L mod U, in ascending order; the last of a loop between bounds of its own are read
 // together with what stands behind them (For.Within). Where the loop counts from zero, the last iterations that fill no vector go to the last lanes of the
 // first vector, and are read together with what stands before them. Then vectors are added in pairs, then lanes: those that are half a vector

@@ -1,6 +1,6 @@
 package ir
 
-// Gathering is what is known of elements that lanes read by coordinates. Nothing but the time depends on it.
+// Gathering is what is known of elements that lanes read by coordinates. What is read does not depend on it; the order of a sum does on AtOnce.
 type Gathering struct {
 	// Adjacent says that neighbouring lanes mostly read neighbouring elements.
 	Adjacent bool

@@ -9,7 +9,7 @@ import (
 
 // Gather has sums in lanes read eight float32 elements at coordinates of the loop over Var by one instruction, where vectors have so many lanes and
 // the processor has it: those since AVX2, some of which take longer for it than for eight loads. Where two vectors of four lanes take turns, they
-// become one of eight, in which elements are added up in the same order.
+// become one of eight, whose lanes are added up in the order of such a vector.
 type Gather struct{ Var index.Var }
 
 func (c Gather) String() string { return fmt.Sprintf("gather(%s)", c.Var) }
