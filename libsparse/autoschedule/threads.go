@@ -60,7 +60,7 @@ func (d *Decision) outermost() (loop, root index.Var) {
 // Team is how the threads of any schedule of a divide their loops, the caller's too.
 func Team(a bind.Assignment, m Machine) cin.Team {
 	c, _ := ConstantsFor(m.CPU)
-	team := cin.Team{Grain: int64(c.Grain)}
+	team := cin.Team{Grain: int64(c.Grain), Shared: int64(max(c.SharedGrain, 2*c.Grain))}
 	if everywhere(a) {
 		return team
 	}
@@ -68,7 +68,7 @@ func Team(a bind.Assignment, m Machine) cin.Team {
 	case byEntries(a) && product && a.Result().Format.Dense() && len(a.LHS.Vars) < len(a.Vars()):
 		team.Grain = int64(c.SumGrain)
 	case byEntries(a):
-		team.Grain = int64(c.EntryGrain)
+		team.Grain, team.Shared = int64(c.EntryGrain), int64(c.SharedGrain)
 	}
 	for _, acc := range index.Accesses(a.RHS) {
 		if balanced(a.Of(acc.Tensor), c) {

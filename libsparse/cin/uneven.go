@@ -9,6 +9,8 @@ import (
 type Team struct {
 	// Grain is the number of innermost iterations up to which one thread runs them all.
 	Grain int64
+	// Shared is the number of entries that each thread has at least where several put entries into the same rows.
+	Shared int64
 	// Balanced are the tensors whose entries, and not the number of rows, decide where the blocks of a balanced loop begin.
 	Balanced []*index.Tensor
 }

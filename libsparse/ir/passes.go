@@ -28,6 +28,7 @@ func Passes(target Target) []Pass {
 		{"interleave", Interleave},
 		{"jam", func(m *Module) *Module { return Jam(m, target) }},
 		{"accumulate", func(m *Module) *Module { return Accumulate(m, target) }},
+		{"overrun", func(m *Module) *Module { return Overrun(m, target) }},
 		{"vectorize", func(m *Module) *Module { return Vectorize(m, target) }},
 		{"simplify", Simplify},
 		{"stream", func(m *Module) *Module { return Stream(m, target) }},

@@ -104,7 +104,7 @@ func (in inserted) insertParts(l *lowerer, f *cin.Forall, e env) []ir.Stmt {
 	rows, parts := l.Index("rows"), l.Index("parts")
 	several := ir.Expr(ir.Const(1))
 	if f.Unit == cin.Threads { // each part reads its entries twice, and its cursors take a pass over the rows
-		least := ir.Max(ir.Next(rows), ir.Const(2*l.program.Team.Grain))
+		least := ir.Max(ir.Next(rows), ir.Const(l.program.Team.Shared))
 		several = ir.AtLeastOne(ir.Min(l.slots.threads, ir.Div(l.work(), least)))
 	}
 	out := []ir.Stmt{

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import string
 from collections.abc import Sequence
 
@@ -13,11 +14,13 @@ from libsparse._lang.errors import ShapeError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.conversion import taken
-from libsparse._storage.format import default_format
+from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 
 from . import agreement, contraction
 from .operands import check_devices
+
+_MANY = 1 << 15  # entries from which on a kernel that reads numbers by rows pays, which torch's gathers don't know of
 
 
 def broadcast_shape(operands: Sequence[Operand], name: str) -> torch.Size:
@@ -104,18 +107,31 @@ def entries(source: Operand, pattern: Pattern) -> Tensor:
 
 def sampled(dense: Tensor, pattern: Pattern) -> Tensor:
     """The elements of a dense tensor, repeated to the shape of a pattern, at its entries; differentiable."""
-    coords = pattern.coordinates()[pattern.ndim - dense.ndim :]
-    runs = [
-        extent != 1 or pattern.shape[pattern.ndim - dense.ndim + mode] == 1 for mode, extent in enumerate(dense.shape)
-    ]
-    modes = [coords[mode] for mode, run in enumerate(runs) if run]
-    count = pattern.nnz
-    return notes.apply(lambda elements: _picked(elements, runs, modes, count), dense)
+    first = pattern.ndim - dense.ndim
+    runs = [extent != 1 or pattern.shape[first + mode] == 1 for mode, extent in enumerate(dense.shape)]
+    kept = tuple(first + mode for mode, run in enumerate(runs) if run)
+    return at_entries(dense[tuple(slice(None) if run else 0 for run in runs)], kept, pattern)
 
 
-def _picked(dense: Tensor, runs: Sequence[bool], modes: Sequence[Tensor], count: int) -> Tensor:
-    """Elements of a dense tensor at coordinates of the dimensions that run; the others have one element."""
-    kept = dense[tuple(slice(None) if run else 0 for run in runs)]
-    if not modes:
-        return kept.expand(count)
-    return kept.index_select(0, modes[0]) if len(modes) == 1 else kept[tuple(modes)]
+def at_entries(numbers: Tensor, kept: tuple[int, ...], pattern: Pattern) -> Tensor:
+    """The elements of a dense tensor that has the dimensions `kept` of a pattern, at its entries; differentiable."""
+    if not kept:
+        return notes.apply(lambda numbers: numbers.expand(pattern.nnz), numbers)
+    plain = numbers.dtype in (torch.float32, torch.float64) and not pattern.format.padded
+    if plain and not pattern.traced and pattern.size >= _MANY and not tape.is_transformed([Operand(None, numbers)]):
+        operands = [Operand(pattern, None), Operand(None, numbers)]
+        values, found = contraction.contract(_repeated(kept, pattern.format), operands)
+        assert found is not None
+        return pattern.resample(values, found)
+    coords = pattern.coordinates()
+    places = tuple(coords[mode] for mode in kept)
+    if len(places) == 1:
+        return notes.apply(lambda numbers: numbers.index_select(0, places[0]), numbers)
+    return notes.apply(lambda numbers: numbers[places], numbers)
+
+
+@functools.lru_cache(maxsize=256)
+def _repeated(kept: tuple[int, ...], format: Format) -> Einsum:
+    """Numbers of the kept dimensions, times a pattern of all."""
+    letters = tuple(string.ascii_letters[: len(format.order)])
+    return Einsum((letters, tuple(letters[mode] for mode in kept)), letters, format, pattern_of=0)

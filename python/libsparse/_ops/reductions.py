@@ -21,13 +21,10 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, IndexBoundsError, MissingKernelError, ShapeError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
-from libsparse._storage.format import Format
 
-from . import contraction
+from . import alignment, contraction
 from .assemble import to_format
 from .operands import to_operand
-
-_MANY = 1 << 15  # entries from which on a kernel that reads numbers by rows pays, which torch's gathers don't know of
 
 
 class Groups:
@@ -84,21 +81,7 @@ class Groups:
 
     def at_entries(self, reduced: Tensor) -> Tensor:
         """The numbers of the groups, at each entry."""
-        pattern = self.source.sparsity
-        plain = reduced.dtype in (torch.float32, torch.float64) and not pattern.format.padded
-        if self.kept and plain and not pattern.traced and pattern.size >= _MANY:
-            values, found = contraction.contract(
-                _at(self.kept, pattern.format), [Operand(pattern, None), Operand(None, reduced)]
-            )
-            assert found is not None
-            return pattern.resample(values, found)
-        coords = pattern.coordinates()
-        if not self.kept:
-            return reduced.expand(coords.shape[1])
-        places = tuple(coords[d] for d in self.kept)
-        if len(places) == 1:
-            return notes.apply(lambda numbers: numbers.index_select(0, places[0]), reduced)
-        return notes.apply(lambda numbers: numbers[places], reduced)
+        return alignment.at_entries(reduced, self.kept, self.source.sparsity)
 
     def shaped(self, reduced: Tensor, keepdim: bool) -> Tensor:
         """The result with the reduced dimensions, of extent 1, where they are kept."""
@@ -259,12 +242,6 @@ def _over(kept: tuple[int, ...], ndim: int, how: str, dtype: torch.dtype | None)
     letters = tuple(string.ascii_letters[:ndim])
     output = tuple(letters[d] for d in kept)
     return Einsum((letters,), output, contraction.dense_format(len(kept)), how, dtype=dtype)
-
-
-def _at(kept: tuple[int, ...], format: Format) -> Einsum:
-    """Numbers of the kept dimensions, times a pattern of all."""
-    letters = tuple(string.ascii_letters[: len(format.order)])
-    return Einsum((letters, tuple(letters[d] for d in kept)), letters, format, pattern_of=0)
 
 
 def _summed(dtype: torch.dtype) -> torch.dtype:

@@ -1,0 +1,86 @@
+package ir
+
+import "slices"
+
+// Overrun is m with what is stored at each position of segments that follow each other, such as the entries of rows, stored by whole vectors that run over
+// the ends of segments: what a vector writes beyond, the next segments write again. So no loop waits for the end of a short row, which no
+// processor foresees. Vectors end where the last segment does.
+func Overrun(m *Module, target Target) *Module {
+	x := vectorizer{Target: target, chooses: true}
+	wanted := func(s *For) bool { return segmentIn(s) != nil }
+	return rewriteLoops(m, wanted, func(s *For, names *Builder) Stmt {
+		if inner := segmentIn(s); inner != nil {
+			return x.overrun(s, inner, names)
+		}
+		return s
+	})
+}
+
+// segmentIn is the loop over positions that stands last in the body of s, behind constants, where segments follow each other; nil where there is none.
+func segmentIn(s *For) *For {
+	last := len(s.Body.Stmts) - 1
+	if last < 0 || !plain(s) {
+		return nil
+	}
+	inner, ok := s.Body.Stmts[last].(*For)
+	constant := func(t Stmt) bool { d, ok := t.(*Decl); return ok && d.Const }
+	if !ok || !plain(inner) || !followEach(s, inner.Lo, inner.Hi) || slices.ContainsFunc(s.Body.Stmts[:last], func(t Stmt) bool { return !constant(t) }) {
+		return nil
+	}
+	return inner
+}
+
+// overrun is s with vectors in place of the iterations of inner, or s where its body stores anything else than values of positions at these positions.
+func (x vectorizer) overrun(s, inner *For, names *Builder) Stmt {
+	stores, size := storesOf(valuesOf(inner), inner.Var)
+	again, ok := separate(stores)
+	lanes := x.VectorBytes() / size
+	if !ok || again || lanes < 2 || !atPositions(s, stores, inner.Var) {
+		return s
+	}
+	body, ok := x.body(stores, inner.Var, lanes)
+	if !ok {
+		return s
+	}
+	within, place, end := names.Index(inner.Var.Name+"_within"), names.Index(inner.Var.Name), names.Index(inner.Var.Name+"_end")
+	at := func(body ...Stmt) []Stmt { return substitute(&Block{Stmts: body}, inner.Var, place).Stmts }
+	step := Const(int64(lanes))
+	whole := All(Is(place, Lt, end), Is(Add(place, step), Le, within))
+	out := append(slices.Clone(s.Body.Stmts[:len(s.Body.Stmts)-1]), Declare(place, inner.Lo), Let(end, inner.Hi), Repeat(whole, append(at(body...), Increase(place, step))...))
+	if inBody(inner, calls) {
+		out = append(out, When(Is(place, Lt, end), x.fewer(stores, inner.Var, lanes, place, end, names)...))
+	} else {
+		out = append(out, Repeat(Is(place, Lt, end), append(at(inner.Body.Stmts...), Increment(place))...))
+	}
+	rows := *s
+	rows.Body = Do(out...)
+	return ifAny(s, Do(Let(within, replaceVars(inner.Lo, map[string]Expr{s.Var.Name: s.Hi})), &rows))
+}
+
+// atPositions reports whether all that stores write and read by the position p stands there, so that what stands behind the segment of an iteration of s is that
+// of the next ones, and nothing reads what they write.
+func atPositions(s *For, stores []*Store, p *Var) bool {
+	fit := true
+	read := func(e Expr) {
+		EachExpr(e, func(e Expr) {
+			l, ok := e.(*Load)
+			if !ok {
+				return
+			}
+			fit = fit && !slices.ContainsFunc(stores, func(t *Store) bool { return t.Array.Name == l.Array.Name })
+			fit = fit && (!uses(l.Index, p) || isVar(l.Index, p))
+		})
+	}
+	EachStmt(s.Body, func(t Stmt) {
+		for _, e := range Exprs(t) {
+			read(e)
+		}
+	})
+	read(s.Hi)
+	return fit && !slices.ContainsFunc(stores, func(t *Store) bool { return !isVar(t.Index, p) })
+}
+
+func isVar(e Expr, v *Var) bool {
+	w, ok := e.(*Var)
+	return ok && w.Name == v.Name
+}
