@@ -77,14 +77,18 @@ def test_mode_orders_of_tensors():
     assert same(ls.tensor(cube(), "dss").to_format("dss:2,1,0"), ls.tensor(cube(), "dss:2,1,0"))
 
 
-@pytest.mark.parametrize("first", ["csr", "csc", "coo", "uq:1,0"])
-@pytest.mark.parametrize("second", ["csr", "csc"])
-def test_results_in_the_order_that_is_asked_for(first, second):
+FORMATS = ["csr", "csc", "coo", "uq:1,0"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "format"),
+    [(first, FORMATS[(m + n) % 2], format) for m, first in enumerate(FORMATS) for n, format in enumerate(FORMATS)],
+)
+def test_results_in_the_order_that_is_asked_for(first, second, format):
     a, b = torch.tensor(A5, dtype=torch.float32), torch.tensor(B5, dtype=torch.float32)
     A, B = ls.tensor(a, first), ls.tensor(b, second)
-    for format in ("csr", "csc", "coo", "uq:1,0"):
-        assert same(ls.einsum("ik,kj->ij", A, B, format=format), ls.tensor(a @ b, format))
-        assert same(ls.evaluate("C(i,j) = A(i,j) + B(i,j)", A=A, B=B, format=format), ls.tensor(a + b, format))
+    assert same(ls.einsum("ik,kj->ij", A, B, format=format), ls.tensor(a @ b, format))
+    assert same(ls.evaluate("C(i,j) = A(i,j) + B(i,j)", A=A, B=B, format=format), ls.tensor(a + b, format))
 
 
 @pytest.mark.parametrize("format", ["csr", "ss", "coo"])

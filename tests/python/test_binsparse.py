@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from covering import pairs
 
 import libsparse as ls
 
@@ -12,9 +13,14 @@ DENSE = torch.tensor([[0, 1.5, 0, 0], [0, 0, 0, 0], [2, 0, 0, -3]])
 ENDINGS = [".bsp.h5", ".bsp.npz"]
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("format", ["csr", "csc", "dcsr", "dcsc", "coo", "bsr(1,2)", "ell"])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int8, torch.int64, torch.bool, torch.complex64])
+@pytest.mark.parametrize(
+    ("format", "dtype", "ending"),
+    pairs(
+        ["csr", "csc", "dcsr", "dcsc", "coo", "bsr(1,2)", "ell"],
+        [torch.float32, torch.float64, torch.int8, torch.int64, torch.bool, torch.complex64],
+        ENDINGS,
+    ),
+)
 def test_matrices_come_back(tmp_path, ending, format, dtype):
     path, A = tmp_path / f"a{ending}", ls.tensor(DENSE.to(dtype), format=format)
     ls.write(path, A)

@@ -6,6 +6,7 @@ import weakref
 
 import pytest
 import torch
+from covering import pairs
 from libsparse._compiler import kernel
 from libsparse._runtime import discovery, rooms
 
@@ -29,9 +30,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("shape", [(0, 7), (7, 0), (1, 1), (40, 30), (700, 900)])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("shape", "case", "threads"), pairs([(0, 7), (7, 0), (1, 1), (40, 30), (700, 900)], list(CASES), [1, 2])
+)
 def test_values_and_exact_lengths(case: str, shape: tuple[int, int], threads: int) -> None:
     function, dense = CASES[case]
     operands = [matrix(*shape, density, seed) for seed, density in enumerate((0.2, 0.3, 0.1))]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from covering import pairs
 
 import libsparse as ls
 
@@ -38,9 +39,7 @@ def same(made: Any, wanted: torch.Tensor) -> None:
     torch.testing.assert_close(dense, wanted, equal_nan=True, **exact)
 
 
-@pytest.mark.parametrize("dtype", WHOLE)
-@pytest.mark.parametrize("name", OPERATORS)
-@pytest.mark.parametrize("format", ["csr", "coo", "ell", "bsr(2,2)"])
+@pytest.mark.parametrize(("name", "dtype", "format"), pairs(list(OPERATORS), WHOLE, ["csr", "coo", "ell", "bsr(2,2)"]))
 def test_numbers(name: str, dtype: torch.dtype, format: str) -> None:
     dense = values(dtype, 6, 8)
     A = ls.tensor(dense, format=format)

@@ -89,7 +89,8 @@ def test_calls(layout: torch.layout, followed: bool) -> None:
     dense = torch.where(torch.rand(6, 6) < 0.5, torch.randn(6, 6), 0)
     blocks = {"blocksize": (2, 2)} if layout in (torch.sparse_bsr, torch.sparse_bsc) else {}
     tensor = dense.to_sparse(layout=layout, **blocks).requires_grad_(followed)
-    for call in CALLS:
+    every = layout in (torch.sparse_coo, torch.sparse_csr)
+    for call in CALLS if every else CALLS[followed::2]:
         wanted = call(dense)
         try:
             own = call(tensor).layout

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
+from covering import pairs
 
 import libsparse as ls
 
@@ -17,9 +20,10 @@ def scores(heads: int, shape: tuple[int, int] = (7, 9), dtype: torch.dtype = tor
     return ls.from_torch(dense).to_format("dsd")
 
 
-@pytest.mark.parametrize("heads", [1, 2, 3, 8, 40])
-@pytest.mark.parametrize("width", [1, 7, 8, 16, 40])
-@pytest.mark.parametrize("spec", ["ijh,jhd->ihd", "ijh,ihd->jhd", "ijh,jhd->id", "ijh,jd->ihd", "ijh,jhd->hd"])
+WEIGHTED = ["ijh,jhd->ihd", "ijh,ihd->jhd", "ijh,jhd->id", "ijh,jd->ihd", "ijh,jhd->hd"]
+
+
+@pytest.mark.parametrize(("heads", "width", "spec"), pairs([1, 2, 3, 8, 40], [1, 7, 8, 16, 40], WEIGHTED))
 def test_products(heads: int, width: int, spec: str) -> None:
     A = scores(heads)
     extents = {"i": 7, "j": 9, "h": heads, "d": width}
@@ -71,9 +75,14 @@ PRODUCTS = [
 ]
 
 
-@pytest.mark.parametrize("leading", LEADING)
-@pytest.mark.parametrize("heads", [0, 1, 3, 8])
-@pytest.mark.parametrize("spec", PRODUCTS)
+@pytest.mark.parametrize(
+    ("leading", "spec", "heads"),
+    [
+        *pairs(LEADING[:2], PRODUCTS, [1, 3, 8]),
+        *((LEADING[2 + n % 3], spec, (3, 8, 1)[n % 2]) for n, spec in enumerate(PRODUCTS)),
+        *((LEADING[n % 5], spec, 0) for n, spec in enumerate(PRODUCTS)),
+    ],
+)
 def test_products_share_the_arrays_of_their_entries(leading: str, heads: int, spec: str) -> None:
     torch.manual_seed(0)
     M = ls.from_torch(torch.randn(6, 5).double() * (torch.rand(6, 5) < 0.5)).to_format(leading)
@@ -109,8 +118,10 @@ LATER = ["ij,hik,hjk->hij", "ij,hj->hij", "ij,i->ji", "ij,ih,jh->ihj", "ij,kh->k
 MATRICES = ["csr", "csc", "coo", "dcsr", "dn", "db", "dh", "ell", "sell(2)", "sell(2,4)", "bsr(2,2)", "dia"]
 
 
-@pytest.mark.parametrize("stored", MATRICES)
-@pytest.mark.parametrize("spec", LATER)
+@pytest.mark.parametrize(
+    ("spec", "stored"),
+    [(spec, stored) for n, spec in enumerate(LATER) for stored in (MATRICES if n in (0, 2) else MATRICES[n % 2 :: 2])],
+)
 def test_products_with_modes_before_those_of_the_entries(stored: str, spec: str) -> None:
     torch.manual_seed(0)
     extents = {"i": 6, "j": 8, "h": 3, "k": 4}
@@ -165,9 +176,14 @@ def test_reductions_within_blocks(reduce: str) -> None:
     assert found.nnz == kept.sum()
 
 
-@pytest.mark.parametrize("old", LEADING)
-@pytest.mark.parametrize("new", LEADING)
-@pytest.mark.parametrize("blocks", [(3,), (2, 4), (1,)], ids=str)
+@pytest.mark.parametrize(
+    ("old", "new", "blocks"),
+    [
+        *itertools.product(LEADING, LEADING, [(3,), (2, 4)]),
+        *((old, new, (1,)) for old, new in itertools.pairwise(LEADING)),
+    ],
+    ids=str,
+)
 def test_conversions(old: str, new: str, blocks: tuple[int, ...]) -> None:
     torch.manual_seed(0)
     dense = torch.randn(5, 4, *blocks) * (torch.rand(5, 4) < 0.5)[(..., *[None] * len(blocks))]

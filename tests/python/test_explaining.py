@@ -144,8 +144,13 @@ def banded(rows: int, offsets: tuple[int, ...]) -> ls.SparseTensor:
     return ls.from_coo(torch.stack((row[inside], col[inside])), torch.rand(int(inside.sum())), (rows, rows))
 
 
-@pytest.mark.parametrize("format", ["sell(8)", "sell(32)", "sell(4)", "sell(8,64)", "ell"])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("format", "dtype"),
+    [
+        *((format, torch.float32) for format in ("sell(8)", "sell(32)", "sell(4)", "sell(8,64)", "ell")),
+        *((format, torch.float64) for format in ("sell(8)", "sell(4)", "ell")),
+    ],
+)
 def test_neighbouring_columns_of_neighbouring_rows_are_read_at_once(format, dtype):
     A = banded(2003, (-40, -1, 0, 1, 40)).to(dtype)
     some = torch.cat([A, ls.random((9, 2003), 0.05, dtype=dtype, format="csr")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from covering import pairs
 
 import libsparse as ls
 
@@ -20,10 +21,13 @@ def matrix(format: str, dtype: torch.dtype) -> ls.SparseTensor:
     return A.to_format(format)
 
 
-@pytest.mark.parametrize("turns", [2, 4])
-@pytest.mark.parametrize("adjacent", [False, True])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("format", ["csr", "dn", "sell(8)", "sell(8,64)", "sell(32)"])
+@pytest.mark.parametrize(
+    ("format", "dtype", "turns", "adjacent"),
+    [
+        *pairs(["csr", "dn"], [torch.float32, torch.float64], [2, 4], [False]),
+        *pairs(["sell(8)", "sell(8,64)", "sell(32)"], [torch.float32, torch.float64], [2, 4], [False, True]),
+    ],
+)
 def test_numbers_are_those_of_loads(format, dtype, adjacent, turns):
     torch.manual_seed(0)
     A, x = matrix(format, dtype), torch.randn(200, dtype=dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from covering import pairs
 from libsparse._compiler import kernel, target
 
 import libsparse as ls
@@ -26,9 +27,9 @@ def large(request, monkeypatch):
     kernel.prepared.clear()
 
 
-@pytest.mark.parametrize("expression", EXPRESSIONS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("width", [16, 24, 64, 256, 1024])
+@pytest.mark.parametrize(
+    ("width", "expression", "dtype"), pairs([16, 24, 64, 256, 1024], EXPRESSIONS, [torch.float32, torch.float64])
+)
 def test_the_numbers_are_the_same(large, expression, dtype, width):
     torch.manual_seed(0)
     A = ls.random((ROWS, COLUMNS), 0.3, dtype=dtype)  # no row is empty

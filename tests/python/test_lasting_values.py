@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from covering import pairs
 from libsparse._runtime import direct, lasting
 from libsparse._runtime.call import Call
 from torch import Tensor
@@ -57,12 +58,15 @@ def ones(A: ls.SparseTensor, mode: int) -> Tensor:
     return torch.linspace(-1, 1, A.shape[mode], dtype=A.dtype)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize(("threads", "native"), [(1, True), (2, True), (2, False)])
-@pytest.mark.parametrize("name", WORK)
+WAYS = [(1, True), (2, True), (2, False)]  # how many threads, and whether calls are made in C
+DTYPES = [torch.float32, torch.float64]
+
+
+@pytest.mark.parametrize(("name", "way", "dtype"), pairs(list(WORK), WAYS, DTYPES))
 def test_results_have_the_same_bits_throughout(
-    name: str, threads: int, native: bool, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+    name: str, way: tuple[int, bool], dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    threads, native = way
     if not native:
         monkeypatch.setattr(direct, "native", None)
     A, work = matrix(dtype=dtype), WORK[name]
@@ -81,13 +85,11 @@ def in_blocks(dtype: torch.dtype) -> ls.SparseTensor:
     return ls.tensor((torch.rand(404, 244, dtype=dtype).sub(0.5) * there)[:403, :241], format="csr")
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize(("threads", "native"), [(1, True), (2, True), (2, False)])
-@pytest.mark.parametrize("columns", [32, 64, 70])
-@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(("columns", "way", "transposed", "dtype"), pairs([32, 64, 70], WAYS, [False, True], DTYPES))
 def test_padding_of_blocks_is_nothing(
-    transposed: bool, columns: int, threads: int, native: bool, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+    columns: int, way: tuple[int, bool], transposed: bool, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    threads, native = way
     if not native:
         monkeypatch.setattr(direct, "native", None)
     A = in_blocks(dtype)

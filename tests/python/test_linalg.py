@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse.linalg
 import torch
+from covering import pairs
 
 import libsparse as ls
 
@@ -28,10 +29,11 @@ def right(*columns, dtype=torch.float64):
 METHODS = [("cg", positive), ("gmres", general), ("bicgstab", general), ("direct", general)]
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
-@pytest.mark.parametrize(("method", "make"), METHODS)
-@pytest.mark.parametrize("format", ["csr", "coo", "bsr(4,4)"])
-def test_solves(method, make, dtype, format):
+@pytest.mark.parametrize(
+    ("way", "format", "dtype"), pairs(METHODS, ["csr", "coo", "bsr(4,4)"], [torch.float64, torch.complex128])
+)
+def test_solves(way, dtype, format):
+    method, make = way
     A, b = make(dtype, format), right(3, dtype=dtype)
     if dtype.is_complex:
         A = A + 0.1j * (A - A.mH)  # still Hermitian where it was

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from covering import pairs
 from libsparse._ops import pooled_gradient, softmax_mean
 from libsparse._ops.mean_notation import Mean, problem
 from libsparse._runtime import dispatch
@@ -51,8 +52,10 @@ def dense(q: Tensor, k: Tensor, v: Tensor, where: Tensor, added: Any = 0) -> Ten
     return (scores.softmax(-1) * where) @ v
 
 
-@pytest.mark.parametrize("format", ["csr", "coo", "csc", "dcsr", "ell"])
-@pytest.mark.parametrize("heads", [(), (2, 3)])
+@pytest.mark.parametrize(
+    ("format", "heads"),
+    [("csr", ()), ("csr", (2, 3)), ("coo", ()), ("csc", (2, 3)), ("dcsr", ()), ("ell", (2, 3))],
+)
 def test_values_and_gradients(format: str, heads: tuple[int, ...], passes: list[bool]) -> None:
     where, (q, k, v) = chosen(), drawn(*heads, 40, 50, 3, 70)
     v = v[..., :5]
@@ -175,10 +178,11 @@ def band(n: int, reach: int) -> Tensor:
     return where
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("heads", [(), (2, 3)])
-@pytest.mark.parametrize(("d", "e"), [(8, 8), (5, 20), (3, 40)])
-def test_bands_are_computed_in_tiles(dtype: torch.dtype, heads: tuple[int, ...], d: int, e: int) -> None:
+@pytest.mark.parametrize(
+    ("widths", "dtype", "heads"), pairs([(8, 8), (5, 20), (3, 40)], [torch.float32, torch.float64], [(), (2, 3)])
+)
+def test_bands_are_computed_in_tiles(widths: tuple[int, int], dtype: torch.dtype, heads: tuple[int, ...]) -> None:
+    d, e = widths
     where, (q, k, v) = band(101, 30), drawn(*heads, 101, 101, d, e, dtype=dtype)
     found, wanted = ls.attention(q, k, v, ls.from_mask(where)), dense(q, k, v, where)
     torch.testing.assert_close(found, wanted)
@@ -220,9 +224,9 @@ def test_what_is_not_attended_does_not_count() -> None:
     )
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("columns", [3, 16, 300])  # entry by entry, and in tiles
-@pytest.mark.parametrize("heads", [(), (3,)])
+@pytest.mark.parametrize(  # columns: entry by entry, and in tiles
+    ("columns", "dtype", "heads"), pairs([3, 16, 300], [torch.float32, torch.float64], [(), (3,)])
+)
 def test_what_gives_the_weights_is_stored(heads: tuple[int, ...], columns: int, dtype: torch.dtype) -> None:
     where = chosen()
     q, k, v = (torch.randn(*heads, *size, dtype=dtype) for size in ((40, 5), (50, 5), (50, columns)))

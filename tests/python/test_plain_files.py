@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from covering import pairs
 from hypothesis import given
 from hypothesis import strategies as st
 from libsparse._io import matrix_market
@@ -64,10 +65,15 @@ def lines(field: str, order: str, count: int, size: int, lower: bool, seed: int)
     return [f"{row} {column}{value()}\n" for row, column in places]
 
 
-@pytest.mark.parametrize("order", ["rows", "columns", "random", "repeated"])
-@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
-@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
-@pytest.mark.parametrize("ending", [".mtx", ".mtx.gz"])
+@pytest.mark.parametrize(
+    ("order", "field", "symmetry", "ending"),
+    pairs(
+        ["rows", "columns", "random", "repeated"],
+        ["real", "integer", "pattern"],
+        ["general", "symmetric"],
+        [".mtx", ".mtx.gz"],
+    ),
+)
 def test_c_and_the_compiler_read_the_same(tmp_path, monkeypatch, ending, field, symmetry, order):
     monkeypatch.setattr(matrix_market, "_BLOCK", 5000)  # several blocks, and threads
     body = lines(field, order, 4000, 500, symmetry == "symmetric", seed=7)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from covering import pairs
 
 import libsparse as ls
 
@@ -19,9 +20,9 @@ PRODUCTS = {
 }
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("name", PRODUCTS)
-@pytest.mark.parametrize("dtype", [torch.float64, torch.int64, torch.complex128])
+@pytest.mark.parametrize(
+    ("name", "format", "dtype"), pairs(list(PRODUCTS), FORMATS, [torch.float64, torch.int64, torch.complex128])
+)
 def test_the_fill_value_makes_terms(name, format, dtype):
     stored = torch.randn(6, 8).mul(3) * (torch.rand(6, 8) < 0.3)
     a = 2 - ls.tensor(stored.to(dtype), format=format)

@@ -155,8 +155,9 @@ def _same(first: Any, second: Any) -> None:
     torch.testing.assert_close(first, second, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("format", [None, "csc", "coo", "ell"])
+@pytest.mark.parametrize(
+    ("name", "format"), [(name, f) for n, name in enumerate(CALLS) for f in (None, ("csc", "coo", "ell")[n % 3])]
+)
 def test_repeated_calls_are_right(name: str, format: str | None) -> None:
     call = CALLS[name]
     for _ in range(3):

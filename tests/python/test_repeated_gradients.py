@@ -74,8 +74,9 @@ def _check(found: list[Any], expected: list[Any]) -> None:
             torch.testing.assert_close(first, second, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", _CALLS)
-@pytest.mark.parametrize("format", [None, "coo", "ell"])
+@pytest.mark.parametrize(
+    ("name", "format"), [(name, format) for n, name in enumerate(_CALLS) for format in (None, ("coo", "ell")[n % 2])]
+)
 def test_repeated_gradients_are_right(name: str, format: str | None) -> None:
     for followed in (-1, 0, 1):
         for turn in range(5):
@@ -83,7 +84,7 @@ def test_repeated_gradients_are_right(name: str, format: str | None) -> None:
             leaves = _leaves(arguments, followed)
             if not leaves:
                 break
-            twice = turn == 4 and followed == -1 and name not in ("product", "std")
+            twice = turn == 4 and followed == -1 and format is None and name not in ("product", "std")
             try:
                 found = _computed(name, arguments, leaves, twice)
             except ls.UnsupportedError as error:

@@ -24,7 +24,8 @@ def test_products_are_those_of_dense_tensors(formats: tuple[str, str, str], dtyp
     operands = [drawn(*shape, dtype, format) for shape, format in zip(shapes, formats, strict=True)]
     wide = torch.complex128 if dtype.is_complex else torch.float64
     dense = [operand.to_dense().to(wide) for operand in operands]
-    for output in ("ij", "jk", "ik", "ji", "i", "k", ""):
+    outputs = ["ij", "jk", "ik", "ji", "i", "k", ""]
+    for output in outputs if dtype == torch.float32 else outputs[DTYPES.index(dtype) % 2 :: 2]:
         spec = f"ij,ik,jk->{output}"
         found = ls.einsum(spec, *operands)
         found = found.to_dense() if isinstance(found, ls.SparseTensor) else found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from covering import pairs
 from libsparse.__main__ import main
 
 import libsparse as ls
@@ -28,9 +29,9 @@ SPMV = {
 }
 
 
-@pytest.mark.parametrize("race", ["atomics", "temporary"])
-@pytest.mark.parametrize("name", SPMV)
-@pytest.mark.parametrize("shape", [(17, 23), (1, 1), (64, 0), (300, 200)])
+@pytest.mark.parametrize(
+    ("name", "shape", "race"), pairs(list(SPMV), [(17, 23), (1, 1), (64, 0), (300, 200)], ["atomics", "temporary"])
+)
 def test_products_with_vectors(shape: tuple[int, int], name: str, race: str) -> None:
     A, plain = matrix(*shape)
     x = torch.randn(shape[1], dtype=torch.float64)

@@ -6,6 +6,7 @@ import weakref
 
 import pytest
 import torch
+from covering import pairs
 from libsparse._runtime import direct
 from libsparse._tensor import short_product
 
@@ -34,10 +35,13 @@ def test_c_is_there():
     assert direct.native is not None, "built without the C module: is there a C compiler and Python.h?"
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)", "ell"])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.bfloat16, torch.int64])
-@pytest.mark.parametrize("shape", [(5, 3), (5,)])
+DTYPES = [torch.float32, torch.float64, torch.complex64, torch.bfloat16, torch.int64]
+
+
+@pytest.mark.parametrize(
+    ("format", "dtype", "way", "shape"),
+    pairs(["csr", "csc", "coo", "bsr(2,2)", "ell"], DTYPES, WAYS, [(5, 3), (5,)]),
+)
 def test_the_product_is_that_of_dense_torch(way, format, dtype, shape):
     matrix, x = prepared(dtype, shape, format)
     out = way(matrix, x)

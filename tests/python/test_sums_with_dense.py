@@ -23,7 +23,7 @@ DENSE = [(12, 8), (8,), (12, 1), (1, 8), (1, 1)]
 )
 def test_sums_are_those_of_torch(format: str, dtype: torch.dtype) -> None:
     A = ls.tensor((torch.rand(12, 8) < 0.3).to(dtype) * 3, format=format)
-    for shape in DENSE:
+    for shape in DENSE if dtype == torch.float32 else DENSE[DTYPES.index(dtype) % 2 :: 2]:
         D = torch.arange(1, 97)[: torch.Size(shape).numel()].reshape(shape).to(dtype)
         for call in SUMS:
             torch.testing.assert_close(call(A, D), call(A.to_dense(), D))
