@@ -43,16 +43,21 @@ def run(code: str) -> object:
     return json.loads(subprocess.check_output([sys.executable, "-W", "ignore", "-c", code], text=True))
 
 
-def test_import_loads_few_modules():
-    beyond = run(
-        "import json, sys, torch; before = set(sys.modules); import libsparse;"
-        "print(json.dumps(sorted(set(sys.modules) - before)))"
+def test_import_loads_few_modules_and_reads_few_files():
+    found = run(
+        "import json, sys, torch; opened, before = [], set(sys.modules);"
+        "sys.addaudithook(lambda event, args: event == 'open' and opened.append(str(args[0])));"
+        "import libsparse; print(json.dumps([sorted(set(sys.modules) - before), opened]))"
     )
-    assert isinstance(beyond, list)
+    assert isinstance(found, list)
+    beyond, opened = found
     own = [name for name in beyond if name.partition(".")[0] == "libsparse"]
     assert len(own) <= 104
     assert not [name for name in own if name.startswith("libsparse.demo")]
     assert set(beyond) - set(own) <= {"resource"}  # torch has loaded everything else that is used
+    package = os.fspath(Path(ls.__file__).parent)
+    others = [name for name in opened if not name.startswith(package) and not name.endswith((".py", ".pyc", ".so"))]
+    assert len([name for name in others if "/__pycache__/" not in name]) <= 4, others  # the CPU and its caches
 
 
 def test_functions_of_torch_load_with_the_first_tensor():
@@ -81,15 +86,3 @@ def test_first_calls_load_little_of_torch():
     loaded = run(FIRST_CALLS)
     assert isinstance(loaded, list)
     assert not {"sympy", "torch._dynamo", "torch._inductor"} & set(loaded)  # sympy takes 0.4 s
-
-
-def test_import_reads_few_files():
-    opened = run(
-        "import json, sys, torch; found = [];"
-        "sys.addaudithook(lambda event, args: event == 'open' and found.append(str(args[0])));"
-        "import libsparse; print(json.dumps(found))"
-    )
-    assert isinstance(opened, list)
-    package = os.fspath(Path(ls.__file__).parent)
-    others = [name for name in opened if not name.startswith(package) and not name.endswith((".py", ".pyc", ".so"))]
-    assert len([name for name in others if "/__pycache__/" not in name]) <= 4, others  # the CPU and its caches

@@ -151,10 +151,12 @@ def test_fewer_threads_than_asked_for_compute_all_parts(runtime, tmp_path):
         import torch, libsparse as ls
         torch.set_num_threads(5)
         A, x, X = ls.random((3000, 3000), 0.02), torch.rand(3000), torch.rand(3000, 20)
+        dense, in_slices = A.to_dense(), A.to_format("sell(8)")
+        wanted = dense @ x, dense @ X
         for _ in range(3):
-            for operand in (x, X):
-                torch.testing.assert_close(A @ operand, A.to_dense() @ operand)
-            torch.testing.assert_close(A.to_format("sell(8)") @ x, A.to_dense() @ x)
+            for operand, result in zip((x, X), wanted):
+                torch.testing.assert_close(A @ operand, result)
+            torch.testing.assert_close(in_slices @ x, wanted[0])
         print("right")
     """
     assert processes.run(code, tmp_path, **runtime) == "right"
