@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import subprocess
@@ -33,18 +34,9 @@ def data(tmp_path: Path) -> Path:
     return folder.parent
 
 
-def test_all_kernels_on_a_folder(data: Path, tmp_path: Path) -> None:
-    options = ("--data", str(data), "--rounds", "1", "--threads", "1", "--widths", "4")
-    run("kernels", *options, "--peers", "torch int32 CSR$|plain C|SciPy", "--out", str(tmp_path / "all.json"))
-    found = json.loads((tmp_path / "all.json").read_text())["kernels"]
-    assert not found["wrong"]
-    assert all(OURS in row["peers"] for row in found["rows"]), [row["failed"] for row in found["rows"]]
-    assert {row["matrix"] for row in found["rows"]} == {"matrix", "tensor"}
-    assert {"spmv", "spgemm", "attention_backward", "mttkrp", "coo_to_csr"} <= {row["kernel"] for row in found["rows"]}
-    assert all(row["bound"] > 0 for row in found["rows"])
-
-
-def test_a_peer_of_ones_own_that_computes_something_else(data: Path, tmp_path: Path) -> None:
+def test_all_kernels_on_a_folder_and_a_peer_of_ones_own_that_computes_something_else(
+    data: Path, tmp_path: Path
+) -> None:
     peer = tmp_path / "other.py"
     peer.write_text(
         "from peers.peer import Peer\n"
@@ -54,11 +46,17 @@ def test_a_peer_of_ones_own_that_computes_something_else(data: Path, tmp_path: P
         "        return lambda: p.A.values.new_zeros(p.A.shape[0])\n"
         "PEERS = [Other()]\n"
     )
-    options = ("--data", str(data), "--rounds", "1", "--kernels", "spmv", "--peers", "other|int32 CSR$")
-    said = run("kernels", *options, "--peer", str(peer), "--out", str(tmp_path / "one.json"))
+    options = ("--data", str(data), "--rounds", "1", "--threads", "1", "--widths", "4", "--peer", str(peer))
+    peers = "torch int32 CSR$|plain C|SciPy|other$"
+    said = run("kernels", *options, "--peers", peers, "--out", str(tmp_path / "all.json"))
     assert "WRONG: other: spmv on matrix" in said
-    (row,) = json.loads((tmp_path / "one.json").read_text())["kernels"]["rows"]
-    assert "other" not in row["peers"]
+    found = json.loads((tmp_path / "all.json").read_text())["kernels"]
+    assert all(line.startswith("other: spmv on matrix") for line in found["wrong"])
+    assert not any("other" in row["peers"] for row in found["rows"])
+    assert all(OURS in row["peers"] for row in found["rows"]), [row["failed"] for row in found["rows"]]
+    assert {row["matrix"] for row in found["rows"]} == {"matrix", "tensor"}
+    assert {"spmv", "spgemm", "attention_backward", "mttkrp", "coo_to_csr"} <= {row["kernel"] for row in found["rows"]}
+    assert all(row["bound"] > 0 for row in found["rows"])
 
 
 def test_errors_are_relative_to_the_terms(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,6 +101,20 @@ def test_tuned_kernels(tmp_path: Path) -> None:
 
 
 def test_tuners(tmp_path: Path) -> None:
-    run("tune", "--quick", "--rounds", "1", "--peers", "libsparse|uniform", "--out", str(tmp_path / "tune.json"))
+    options = ("--only", "Branins", "--peers", "libsparse|uniform")
+    run("tune", "--quick", "--rounds", "1", *options, "--out", str(tmp_path / "tune.json"))
     found = json.loads((tmp_path / "tune.json").read_text())["tune"]
-    assert all(len(tuners["libsparse"]["needed"]) == 1 for tuners in found.values() if isinstance(tuners, dict))
+    assert [len(tuners["libsparse"]["needed"]) for tuners in found.values() if isinstance(tuners, dict)] == [1]
+
+
+def test_tuners_on_every_objective(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(RUN.parent))
+    from suites import tune
+
+    compare = tune._compared
+    # each measurement of some of the objectives compiles a kernel
+    monkeypatch.setattr(tune, "_compared", lambda *args: compare(*args[:-1], budget=5))
+    options = argparse.Namespace(quick=True, rounds=1, peers="libsparse|uniform", only=None, data=None)
+    found = {title: tuners for title, tuners in tune.run(options).items() if isinstance(tuners, dict)}
+    assert len(found) == 8
+    assert all(len(tuners["libsparse"]["needed"]) == 1 for tuners in found.values())
