@@ -31,26 +31,45 @@ SCALED
 const expBounded = `    const MASK below = x < least, above = x > most;
     x = (VECTOR)((below & (MASK)least) | (above & (MASK)most) | (~(below | above) & (MASK)x));`
 
-const expScaled = `    const MASK tiny = n < -125.0f, exponent = (MASK)shifted - 0x4b400000 + (tiny & 149), half = exponent >> 1;
+const expScaled = `    const MASK tiny = n < -125.0f, whole = (MASK)shifted - 0x4b400000, exponent = whole + (tiny & 149), half = exponent >> 1;
     const VECTOR scaled = y * (VECTOR)((half + 127) << 23) * (VECTOR)((exponent - half + 127) << 23);
+COMMON
     const MASK bits = __builtin_convertvector((VECTOR)(tiny & (MASK)(scaled + 0.5f)), MASK);
     return (VECTOR)((tiny & bits) | (~tiny & (MASK)scaled));`
 
+// expCommon returns where no lane is below the normal numbers, for 16 and 32 bytes.
+const expCommon = `    if (__builtin_expect(!SIGNS((VECTOR)tiny), 1)) {
+        return scaled;
+    }`
+
 const expScaled512 = `    const unsigned short tiny = __builtin_ia32_cmpps512_mask(n, (VECTOR){0} - 125.0f, 1, -1, 4);
+    if (__builtin_expect(!tiny, 1)) {
+        return __builtin_ia32_scalefps512_mask(y, n, y, -1, 4);
+    }
     const VECTOR scaled = __builtin_ia32_scalefps512_mask(y, __builtin_ia32_addps512_mask(n, (VECTOR){0} + 149.0f, n, tiny, 4), y, -1, 4);
     return (VECTOR)__builtin_ia32_cvttps2dq512_mask(scaled + 0.5f, (MASK)scaled, tiny, 4);`
 
 // exponential is the template of exp on vectors of type t. AVX-512 bounds a vector, and multiplies by powers of two, by an instruction each.
 func exponential(t ir.Type) string {
-	bounded, scaled := expBounded, expScaled
-	if t.Lanes*t.Elem.Size() == 64 {
+	bounded, scaled, common := expBounded, expScaled, ""
+	switch t.Lanes * t.Elem.Size() {
+	case 16:
+		common = onGCC("__SSE__", strings.ReplaceAll(expCommon, "SIGNS", "__builtin_ia32_movmskps"))
+	case 32:
+		common = onGCC("__AVX__", strings.ReplaceAll(expCommon, "SIGNS", "__builtin_ia32_movmskps256"))
+	case 64:
 		bounded = native("    x = __builtin_ia32_minps512_mask(most, __builtin_ia32_maxps512_mask(least, x, least, -1, 4), most, -1, 4);", bounded)
 		scaled = native(expScaled512, scaled)
 	}
-	return strings.NewReplacer("BOUNDED", bounded, "SCALED", scaled).Replace(expText)
+	return strings.NewReplacer("BOUNDED", bounded, "SCALED", strings.ReplaceAll(scaled, "COMMON\n", common)).Replace(expText)
 }
 
 // native is text for gcc where it compiles for AVX-512, else other text.
 func native(text, other string) string {
 	return "#if defined __AVX512F__ && !defined __clang__\n" + text + "\n#else\n" + other + "\n#endif"
+}
+
+// onGCC is lines for gcc where it compiles for a set of instructions.
+func onGCC(instructions, text string) string {
+	return "#if defined " + instructions + " && !defined __clang__\n" + text + "\n#endif\n"
 }

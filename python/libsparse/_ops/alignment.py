@@ -110,14 +110,16 @@ def sampled(dense: Tensor, pattern: Pattern) -> Tensor:
     first = pattern.ndim - dense.ndim
     runs = [extent != 1 or pattern.shape[first + mode] == 1 for mode, extent in enumerate(dense.shape)]
     kept = tuple(first + mode for mode, run in enumerate(runs) if run)
-    return at_entries(dense[tuple(slice(None) if run else 0 for run in runs)], kept, pattern)
+    places = tuple(slice(None) if run else 0 for run in runs)
+    return at_entries(notes.apply(lambda dense: dense[places], dense), kept, pattern)
 
 
 def at_entries(numbers: Tensor, kept: tuple[int, ...], pattern: Pattern) -> Tensor:
     """The elements of a dense tensor that has the dimensions `kept` of a pattern, at its entries; differentiable."""
     if not kept:
         return notes.apply(lambda numbers: numbers.expand(pattern.nnz), numbers)
-    plain = numbers.dtype in (torch.float32, torch.float64) and not pattern.format.padded
+    # A kernel might copy all elements of a tensor in another order.
+    plain = numbers.dtype in (torch.float32, torch.float64) and not pattern.format.padded and numbers.is_contiguous()
     if plain and not pattern.traced and pattern.size >= _MANY and not tape.is_transformed([Operand(None, numbers)]):
         operands = [Operand(pattern, None), Operand(None, numbers)]
         values, found = contraction.contract(_repeated(kept, pattern.format), operands)

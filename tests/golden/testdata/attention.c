@@ -51,8 +51,13 @@ static inline f32x8 exp_f32x8(f32x8 x)
     y = y * r + 1.6666665459e-1f;
     y = y * r + 5.0000001201e-1f;
     y = y * (r * r) + r + 1.0f;
-    const i32x8 tiny = n < -125.0f, exponent = (i32x8)shifted - 0x4b400000 + (tiny & 149), half = exponent >> 1;
+    const i32x8 tiny = n < -125.0f, whole = (i32x8)shifted - 0x4b400000, exponent = whole + (tiny & 149), half = exponent >> 1;
     const f32x8 scaled = y * (f32x8)((half + 127) << 23) * (f32x8)((exponent - half + 127) << 23);
+#if defined __AVX__ && !defined __clang__
+    if (__builtin_expect(!__builtin_ia32_movmskps256((f32x8)tiny), 1)) {
+        return scaled;
+    }
+#endif
     const i32x8 bits = __builtin_convertvector((f32x8)(tiny & (i32x8)(scaled + 0.5f)), i32x8);
     return (f32x8)((tiny & bits) | (~tiny & (i32x8)scaled));
 }
