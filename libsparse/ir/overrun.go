@@ -57,27 +57,24 @@ func (x vectorizer) overrun(s, inner *For, names *Builder) Stmt {
 	return ifAny(s, Do(Let(within, replaceVars(inner.Lo, map[string]Expr{s.Var.Name: s.Hi})), &rows))
 }
 
-// atPositions reports whether all that stores write and read by the position p stands there, so that what stands behind the segment of an iteration of s is that
-// of the next ones, and nothing reads what they write.
+// atPositions reports whether stores write at the position p, and read at it whatever depends on it: then what a vector reads and writes behind the segment
+// of an iteration of s belongs to the next ones. Nothing that they write is read; results share no memory with operands.
 func atPositions(s *For, stores []*Store, p *Var) bool {
-	fit := true
+	fit := !slices.ContainsFunc(stores, func(t *Store) bool { return !isVar(t.Index, p) })
 	read := func(e Expr) {
-		EachExpr(e, func(e Expr) {
-			l, ok := e.(*Load)
-			if !ok {
-				return
-			}
-			fit = fit && !slices.ContainsFunc(stores, func(t *Store) bool { return t.Array.Name == l.Array.Name })
-			fit = fit && (!uses(l.Index, p) || isVar(l.Index, p))
-		})
+		l, ok := e.(*Load)
+		if !ok {
+			return
+		}
+		fit = fit && !slices.ContainsFunc(stores, func(t *Store) bool { return t.Array.Name == l.Array.Name })
+		fit = fit && (!uses(l.Index, p) || isVar(l.Index, p))
 	}
-	EachStmt(s.Body, func(t Stmt) {
+	EachStmt(Do(s), func(t Stmt) {
 		for _, e := range Exprs(t) {
-			read(e)
+			EachExpr(e, read)
 		}
 	})
-	read(s.Hi)
-	return fit && !slices.ContainsFunc(stores, func(t *Store) bool { return !isVar(t.Index, p) })
+	return fit
 }
 
 func isVar(e Expr, v *Var) bool {

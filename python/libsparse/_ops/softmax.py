@@ -19,7 +19,7 @@ from libsparse._storage.format import Format
 
 from .reductions import Groups
 
-_MANY = 1 << 12  # entries from which on one kernel takes no longer than four calls of torch
+_WORTH_KERNEL = 1 << 12  # entries from which on one kernel takes no longer than four calls of torch
 
 
 def softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
@@ -112,10 +112,11 @@ def _top_at_entries(groups: Groups) -> Tensor:
 def _powers(groups: Groups) -> Tensor:
     """The exponentials of the entries less the greatest of their groups, in a new tensor.
 
-    Of many entries a kernel computes them: torch takes 15 to 40 ns for each that is below the normal numbers.
+    Of many entries a kernel computes them: torch, which has other last bits, takes 15 to 40 ns for each that is below
+    the normal numbers.
     """
     source, pattern = groups.source, groups.source.sparsity
-    if pattern.size < _MANY or pattern.format.padded or source.dtype not in (torch.float32, torch.float64):
+    if pattern.size < _WORTH_KERNEL or pattern.format.padded or source.dtype not in (torch.float32, torch.float64):
         return notes.apply(torch.exp_, notes.apply(_subtracted_from, _top_at_entries(groups), groups.entries))
     top = notes.apply(_shift, groups.reduce(groups.entries, "max"))
     operands = [Operand(pattern, None), Operand(pattern, source.data), Operand(None, top)]
