@@ -14,7 +14,7 @@ import (
 )
 
 // Constants are all numbers that choices depend on. Costs are in units of one innermost iteration. Of them the text of
-// generated C has Grain only.
+// generated C has the grains only.
 //
 // Where they are from is said of each: fitted ones come from benchmarks/suites/fit.py, for each kind of machine; measured ones
 // from a benchmark that is named; reasoned ones are policies, which no measurement decides. What a profile leaves out is as in the default.

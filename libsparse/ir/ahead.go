@@ -132,8 +132,7 @@ func begins(index Expr, v *Var) bool {
 			index = sum.X
 		}
 	}
-	w, ok := index.(*Var)
-	return ok && w.Name == v.Name
+	return isVar(index, v)
 }
 
 // hints ask for what is read Distance places after p, in so many places.

@@ -76,8 +76,3 @@ func atPositions(s *For, stores []*Store, p *Var) bool {
 	})
 	return fit
 }
-
-func isVar(e Expr, v *Var) bool {
-	w, ok := e.(*Var)
-	return ok && w.Name == v.Name
-}

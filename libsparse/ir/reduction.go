@@ -108,16 +108,10 @@ func inPlace(index Expr, v *Var) bool {
 	case *Cast:
 		return inPlace(x.X, v)
 	case *Binary:
-		return (x.Op == dtype.Mul || x.Op == dtype.Add && !moved(x.X, v) && !moved(x.Y, v)) && inPlace(x.X, v) && inPlace(x.Y, v)
+		return (x.Op == dtype.Mul || x.Op == dtype.Add && !isVar(x.X, v) && !isVar(x.Y, v)) && inPlace(x.X, v) && inPlace(x.Y, v)
 	default:
 		return false
 	}
-}
-
-// moved reports whether a term of an index is v itself.
-func moved(term Expr, v *Var) bool {
-	w, ok := term.(*Var)
-	return ok && w.Name == v.Name
 }
 
 // accumulators are the vectors that partial sums of a reduction are kept in: some for each of several values, which are reduced

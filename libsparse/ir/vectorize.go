@@ -195,6 +195,12 @@ func uses(e Expr, v *Var) bool {
 	return found
 }
 
+// isVar reports whether e is v itself.
+func isVar(e Expr, v *Var) bool {
+	w, ok := e.(*Var)
+	return ok && w.Name == v.Name
+}
+
 // consecutive reports whether e is v plus something that does not depend on v.
 func consecutive(e Expr, v *Var) bool {
 	switch e := e.(type) {

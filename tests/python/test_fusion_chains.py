@@ -72,7 +72,7 @@ def taken(step, results):
         return results[-1]
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.data())
 def test_random_chains_that_are_called_again(data):
     """Calls like an earlier one follow its trace, as long as everything that they read is like what that read."""
@@ -117,7 +117,7 @@ def gradients_of(results, leaves):
         return ()
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.data())
 def test_random_chains_are_as_without(data):
     formats = data.draw(st.sampled_from(FORMATS)), data.draw(st.sampled_from(FORMATS))

@@ -60,3 +60,9 @@ def test_threads_write_their_own_rows(threads):
     rows = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
     sums = torch.zeros(len(lengths)).index_add_(0, rows, weights)
     torch.testing.assert_close(sums[torch.tensor(lengths) > 0], torch.ones(int((torch.tensor(lengths) > 0).sum())))
+
+
+def test_vectors_run_over_the_ends_of_rows():
+    lengths = [4] * BALANCED
+    A, (of_rows, _) = _matrix(lengths, torch.float32), _numbers(lengths, torch.float32)
+    assert "_within" in str(ls.explain("e(i,j) = A(i,j) * s(i)", A=A, s=of_rows, stage="c"))

@@ -110,8 +110,10 @@ def sampled(dense: Tensor, pattern: Pattern) -> Tensor:
     first = pattern.ndim - dense.ndim
     runs = [extent != 1 or pattern.shape[first + mode] == 1 for mode, extent in enumerate(dense.shape)]
     kept = tuple(first + mode for mode, run in enumerate(runs) if run)
-    places = tuple(slice(None) if run else 0 for run in runs)
-    return at_entries(notes.apply(lambda dense: dense[places], dense), kept, pattern)
+    if not all(runs):
+        places = tuple(slice(None) if run else 0 for run in runs)
+        dense = notes.apply(lambda dense: dense[places], dense)
+    return at_entries(dense, kept, pattern)
 
 
 def at_entries(numbers: Tensor, kept: tuple[int, ...], pattern: Pattern) -> Tensor:
