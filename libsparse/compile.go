@@ -7,6 +7,7 @@ package libsparse
 import (
 	"context"
 	"path/filepath"
+	"strings"
 
 	"libsparse/cache"
 	"libsparse/libsparse/backend"
@@ -105,7 +106,7 @@ func (c *Compiler) Compile(ctx context.Context, r *Request) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	identity := append([]string{nest.Source}, tools.Identity()...)
+	identity := append([]string{withoutHeading(nest.Source)}, tools.Identity()...)
 	key := cache.Key(append(identity, r.Target.CPU, r.Target.OpenMP)...)
 	built := false
 	entry, err := store.Build(ctx, key, nest.Source, func(dir string) error {
@@ -120,6 +121,14 @@ func (c *Compiler) Compile(ctx context.Context, r *Request) (*Kernel, error) {
 		_ = store.Trim(r.Target.cacheBytes()) // the kernel is there, whether or not others could be removed
 	}
 	return k, err
+}
+
+// withoutHeading is C without the comment that it begins with, which names the request: others may have the same code, such as a transposed operand.
+func withoutHeading(source string) string {
+	if heading, code, found := strings.Cut(source, "*/"); found && strings.HasPrefix(heading, "/*") {
+		return code
+	}
+	return source
 }
 
 // publish enters the answer to a request in the cache's table.

@@ -51,6 +51,18 @@ def test_cache_is_private_and_can_be_cleared(tmp_path, compiled):
 
 
 @pytest.mark.compiler
+def test_requests_with_the_same_code_share_a_kernel(tmp_path, compiled):
+    kernel.forget()
+    a, x, y = ls.tensor(torch.eye(50)), torch.rand(50, 16), torch.rand(16, 50)
+    with ls.options(cache_dir=tmp_path / "cache"):
+        as_it_is = ls.einsum("ij,ik,kj->ij", a, x, y)
+        transposed = ls.einsum("ij,ik,jk->ij", a, x, y.T)  # read in the same order
+        assert torch.equal(as_it_is.values(), transposed.values())
+        assert len(compiled) == 2
+        assert ls.cache.info().kernels == 1
+
+
+@pytest.mark.compiler
 def test_cache_drops_what_was_not_used_for_longest(tmp_path, monkeypatch):
     old = tmp_path / f"v{ls.__version__}" / "kernels" / "00" / ("0" * 64)
     old.mkdir(parents=True, mode=0o700)
