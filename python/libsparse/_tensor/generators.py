@@ -36,7 +36,9 @@ def eye(n: int, m: int | None = None, format: str | Format = "csr", dtype: torch
     columns = rows if m is None else validate.extent("m", m)
     if dtype is not None:
         dtypes.code(dtype)
-    line = torch.arange(min(rows, columns), device="cpu")
+    count = min(rows, columns)
+    memory.check(count, 24, f"eye({rows}, {columns}) with its coordinates", "pass fewer rows")
+    line = torch.arange(count, device="cpu")
     return assembled(
         [line, line], torch.ones(line.numel(), dtype=dtype, device="cpu"), torch.Size((rows, columns)), format
     )
