@@ -65,11 +65,11 @@ demo: build $(STAMPS)/demo ## train the graph network and write gcn-report.html 
 .PHONY: test
 test: build ## everything that has to pass
 	@kernels=$$(mktemp -d) && trap 'rm -rf "$$kernels"' EXIT && export LIBSPARSE_TEST_CACHE="$$kernels" && \
-	$(MAKE) --no-print-directory --jobs=2 test-api-first test-api-second lint test-go test-rest  # two at a time; each keeps about one core busy
+	$(MAKE) --no-print-directory --jobs=3 test-api-first test-api-second lint test-go test-rest  # of three some wait for locks, sleep or end, while two use the cores
 
 .PHONY: test-go
 test-go: $(STAMPS)/tools ## the compiler's tests
-	CGO_ENABLED=0 $(GO) test $$(CGO_ENABLED=0 $(GO) list ./... | grep -v '/capi$$')
+	CGO_ENABLED=0 GOGC=400 $(GO) test $$(CGO_ENABLED=0 $(GO) list ./... | grep -v '/capi$$')
 	CGO_ENABLED=1 $(GO) test ./capi/...
 
 .PHONY: test-py

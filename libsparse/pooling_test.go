@@ -84,7 +84,7 @@ func TestPoolings(t *testing.T) {
 			}
 		}
 	}
-	runAll(t, checks, crun.Options{})
+	runAll(t, checks, crun.Options{Quick: true})
 }
 
 // What gives the weights is stored in one pass, into operands of its own with the type of the sums, or there is an error.
