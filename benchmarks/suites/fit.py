@@ -79,6 +79,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     print(f"  with the default's constants  geometric mean {before[0]:.3f}, worst {before[1]:.2f}")
     print(f"  fitted                        geometric mean {fit.geomean:.3f}, worst {fit.worst:.2f}")
     print("  " + ", ".join(f"{key} {value:g}" for key, value in fit.constants.items()))
+    if fit[1:] >= before:
+        print("the default's constants choose as well; no profile is written")
+        return {"profile": "default", "geomean": before[0], "worst": before[1], "constants": default}
     path = _CONSTANTS / f"{name}.json"
     path.write_text(json.dumps({"cpu": pattern, "constants": fit.constants}, indent=1) + "\n", encoding="utf-8")
     print(f"written to {path}; make build takes them in")

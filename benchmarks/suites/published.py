@@ -10,7 +10,9 @@ so (loops over positions of a row before the row is known) can't be measured, an
 from __future__ import annotations
 
 import functools
+import math
 import os
+import random
 import statistics
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,14 +23,20 @@ from libsparse._tools import trials, tune
 
 import libsparse as ls
 
-_ROUNDS = 3  # of each measurement, of which the median counts
+_ROUNDS = 7  # of each measurement, in which it takes turns with the compiler's schedule; the least of each counts
+_AGAIN = 5  # measurements of points that come near the best, at other times
+_CLOSE = 1.4  # times the least, up to where points are measured again
 _SLOW = 0.1  # seconds of a call that is measured once
 _MATRIX, _TENSOR = "cora_adj", "umls"  # small, since some points take a hundred times as long as others,
 _FEW = "squeezenet_fire4_conv3x3_2"  # most of all where columns are cut into strips
 
 
 class Measured:
-    """Seconds of a kernel at the points of its space; each schedule is compiled and measured once, for all tuners."""
+    """Seconds of a kernel at the points of its space; each schedule is compiled and measured once, for all tuners.
+
+    They are multiples of the time of the compiler's schedule at that moment: the best points of a space differ by less
+    than the speed of a shared machine changes while tuners search.
+    """
 
     def __init__(self, work: Callable[[], Any], schedule: Callable[[Mapping[str, Any]], str]) -> None:
         """Take a call that computes one problem, and the schedule of a point."""
@@ -44,6 +52,19 @@ class Measured:
                 self._known[name] = _seconds(self._of[name[1]], name[0])
         return self._known[name]
 
+    def settled(self) -> dict[float, float]:
+        """For the seconds of the best points what they are in the middle of several measurements, at other times.
+
+        With two threads one measurement is off by as much as good points differ, and the least of many is luck.
+        """
+        least = min(seconds for seconds in self._known.values() if seconds is not None)
+        close = {name: [s] for name, s in self._known.items() if s is not None and s <= _CLOSE * least}
+        for _ in range(_AGAIN):
+            for name in random.sample(list(close), len(close)):
+                with ls.options(num_threads=name[1]):
+                    close[name].append(_seconds(self._of[name[1]], name[0]) or math.inf)
+        return {each[0]: statistics.median(each) for each in close.values()}
+
 
 def _subject(prepared: Any, operands: Any, count: int) -> trials.Subject:
     with ls.options(num_threads=count):
@@ -55,7 +76,10 @@ def _seconds(subject: trials.Subject, schedule: str) -> float | None:
         variant, first = subject.variant(schedule)
     except ls.LibsparseError:
         return None
-    return first if first > _SLOW else statistics.median(subject.clock(variant) for _ in range(_ROUNDS))
+    if first > _SLOW:
+        return first
+    turns = [(subject.clock(variant), subject.clock(subject.default)) for _ in range(_ROUNDS)]
+    return min(own for own, _ in turns) / min(default for _, default in turns) * subject.seconds
 
 
 def _order(point: Mapping[str, Any], loops: str) -> list[str]:

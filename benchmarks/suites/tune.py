@@ -70,11 +70,13 @@ class Objective(NamedTuple):
         space: The scenario's file.
         value: Of a point; None where it can't be measured.
         least: The least value there is; None where it is the least of all that tuners measure.
+        settled: Of such measurements, those that are judged by others, taken when all tuners have ended.
     """
 
     space: str
     value: Callable[[Mapping[str, Any]], float | None]
     least: float | None
+    settled: Callable[[], Mapping[float, float]] = dict
 
 
 _OBJECTIVES = {
@@ -184,7 +186,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             found[title] = _compared(title, objective, tuners, repeats, budget)
     for title, (space, made) in published.objectives(options.data).items():
         if re.search(options.only or "", title):
-            found[title] = _compared(title, Objective(space, made(), None), tuners, min(repeats, _REAL), budget)
+            measured = made()
+            objective = Objective(space, measured, None, measured.settled)
+            found[title] = _compared(title, objective, tuners, min(repeats, _REAL), budget)
     return found
 
 
@@ -202,9 +206,11 @@ def _compared(title: str, objective: Objective, tuners: Mapping[str, Any], repea
         seconds[name] = (time.perf_counter() - start) / sum(map(len, values[name]))
     least = objective.least
     if least is None:
-        least = min(value for lists in values.values() for one in lists for value in one)
-        if math.isinf(least):
+        if all(math.isinf(value) for lists in values.values() for one in lists for value in one):
             raise SystemExit(f"{title}: no point could be measured")
+        judged = objective.settled()
+        values = {name: [[judged.get(v, v) for v in one] for one in lists] for name, lists in values.items()}
+        least = min(value for lists in values.values() for one in lists for value in one)
     found = {}
     for name, lists in values.items():
         needed = sorted(_needed(one, least) for one in lists)
