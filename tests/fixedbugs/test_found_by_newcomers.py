@@ -148,3 +148,21 @@ def test_attention_takes_arrays_of_numpy():
 def test_a_pair_of_numbers_of_nodes_points_to_coordinates():
     with pytest.raises(ls.ShapeError, match=r"ls\.from_coo\(edge_index, edge_weight, shape=\(3, 4\)\)"):
         ls.from_edge_index([[0, 1], [1, 3]], num_nodes=(3, 4))
+
+
+def test_errors_say_what_to_do():
+    A, q = ls.eye(3), torch.rand(1, 2, 3, 4)
+    with pytest.raises(ls.FormatError, match=r"no function 'foo'.*'floor'.*ls\.register"):
+        ls.evaluate("y(i) = foo(A(i,j))", A=A)
+    with pytest.raises(ls.DtypeError, match=r"Conv2d; expected a torch\.nn\.Linear"):
+        ls.nn.SparseLinear.from_dense(torch.nn.Conv2d(3, 3, 3), density=0.1)
+    with pytest.raises(ls.UnsupportedError, match=r"attn_mask\.tril\(\)"):
+        torch.nn.functional.scaled_dot_product_attention(q, q, q, attn_mask=A, is_causal=True)
+    with pytest.raises(ls.FormatError, match=r"eye\(1099511627776, 1099511627776\).* GiB"):
+        ls.eye(1 << 40)
+
+
+def test_patterns_count_beside_numbers():
+    edges = ls.from_edge_index([[0, 0, 1, 2], [1, 2, 3, 3]], num_nodes=4)
+    assert (edges.float() @ edges).to_dense()[0, 3] == 2
+    assert (edges @ edges).to_dense()[0, 3].item() is True

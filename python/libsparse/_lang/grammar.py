@@ -220,9 +220,8 @@ class _Parser:
             )
         if (token := self.peek()) not in (":", "-") and not token.isdigit():
             raise FormatError(
-                f"{self.text!r}: {name!r} is no function, and its index is followed by ({token!r}; a window is such as "
-                "i(2:4), a function of your own has to be registered"
-                f"{operations.suggestion(name)}"
+                f"{self.text!r}: there is no function {name!r}{operations.suggestion(name)}; ls.register adds some "
+                f"of your own. Numbers and a colon follow an index, as in i(2:4), not {token!r}"
             )
         bounds = [self.bound()]
         self.expect(":")

@@ -157,7 +157,10 @@ def scaled_dot_product_attention(
 ) -> Any:
     """`ls.attention` with a sparse mask."""
     if is_causal or enable_gqa or attn_mask is None:
-        raise UnsupportedError("scaled_dot_product_attention takes a sparse attn_mask, and no is_causal or enable_gqa")
+        raise UnsupportedError(
+            "scaled_dot_product_attention takes a sparse attn_mask, and no is_causal or enable_gqa; for the first use "
+            "attn_mask.tril(), for the second key.repeat_interleave(groups, -3), and so value"
+        )
     if _in_multihead_attention():
         raise UnsupportedError(
             "torch.nn.MultiheadAttention adds attn_mask to all scores, and a sparse one would leave some out; use "

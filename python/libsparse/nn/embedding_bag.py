@@ -13,6 +13,8 @@ import libsparse as ls
 class EmbeddingBag(nn.Module):
     """For each bag of numbers, the sum, mean or maximum of these rows of a table.
 
+    Values of a matrix of bags are weights of a sum; means and maxima are of the rows alone, whatever the values.
+
     With arguments and the state dict of `nn.EmbeddingBag`; what is rarely used there (`max_norm`, `scale_grad_by_freq`,
     `sparse`) is not here. A matrix of bags that is made once and used in each epoch keeps what is computed of it.
 

@@ -109,7 +109,7 @@ class SparseLinear(nn.Module):
             n_m: (n, m): of every m successive weights of a row, n are kept.
 
         Raises:
-            DtypeError: More than one of `density`, `mask` and `n_m` is given.
+            DtypeError: `linear` is no `nn.Linear`, or more than one of `density`, `mask` and `n_m` is given.
             ShapeError: `mask` has another shape, or `m` does not divide `in_features`.
 
         Example:
@@ -118,6 +118,8 @@ class SparseLinear(nn.Module):
             >>> sparse.weight.nnz, bool((sparse.weight.to_dense() == dense.weight).sum() == 16)
             (16, True)
         """
+        if not isinstance(linear, nn.Linear):
+            raise ls.DtypeError(f"from_dense(linear) is a {type(linear).__name__}; expected a torch.nn.Linear")
         kept = magnitude.largest(linear.weight.detach(), density, mask, block, n_m)
         self = cls.__new__(cls)
         nn.Module.__init__(self)
@@ -150,7 +152,8 @@ class SparseLinear(nn.Module):
             fraction: Of the stored weights, from 0 to 1.
             optimizer: The optimizer that has the weight, which has to be passed where there is one: what it keeps for
                 each stored weight (momentum, moments) goes with the weight. An optimizer that is not passed keeps state
-                of the old entries, so that its next step raises an error; make a new one then.
+                of the old entries: its next step raises an error of torch's where their number has changed, and takes
+                that of other weights where `grow` has made it the same; make a new one then.
             signs_apart: See above; only without blocks.
 
         Returns:
