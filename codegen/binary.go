@@ -21,6 +21,9 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 	case (x.Op == dtype.Mul || x.Op == dtype.Div) && !t.Elem.IsComplex():
 		prec = precMul
 	default:
+		if e.computesOnVector(x.Op, t) {
+			return e.oneOfVector(x.Op, t, x.X, x.Y), precAtom
+		}
 		if fn, ok := libraryFunction(x.Op, t.Elem); ok && t.Lanes == 1 {
 			return fmt.Sprintf("%s(%s, %s)", fn, e.value(x.X), e.value(x.Y)), precAtom
 		}

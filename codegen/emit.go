@@ -17,12 +17,15 @@ import (
 type Options struct {
 	// Serial leaves out threads, for targets without an OpenMP runtime.
 	Serial bool
+	// FunctionBytes is the size of the vectors on which the vector library computes functions, also single values and shorter vectors: of each
+	// size it has functions of its own with other last bits. 0 leaves single values to the C library.
+	FunctionBytes int
 }
 
 // Emit is m as one C file: GNU C11, without dependencies but the C library and OpenMP. Every function of m becomes
 // `int32_t name(int64_t *slots)`. m must have passed ir.Verify.
 func Emit(m *ir.Module, opts Options) (source string, err error) {
-	e := &emitter{opts: opts, uses: newUses()}
+	e := &emitter{opts: opts, uses: newUses(opts.FunctionBytes)}
 	if err := e.functions(m, func(name string) string { return name }); err != nil {
 		return "", err
 	}
@@ -32,7 +35,7 @@ func Emit(m *ir.Module, opts Options) (source string, err error) {
 // EmitUnit is many modules as one C file, which share declarations, types and helper functions: compiling thousands of kernels
 // costs far less than one by one. Function f of module k is called name(k, f).
 func EmitUnit(modules []*ir.Module, name func(k int, f string) string, opts Options) (source string, err error) {
-	e := &emitter{opts: opts, uses: newUses()}
+	e := &emitter{opts: opts, uses: newUses(opts.FunctionBytes)}
 	for k, m := range modules {
 		e.WriteString("\n" + doc(m))
 		if err := e.functions(m, func(f string) string { return name(k, f) }); err != nil {

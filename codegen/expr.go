@@ -179,6 +179,8 @@ func (e *emitter) unary(x *ir.Unary) (string, int) {
 		return "__real__ " + e.expr(x.X, precUnary), precUnary
 	case x.Op == dtype.Imag:
 		return "__imag__ " + e.expr(x.X, precUnary), precUnary
+	case e.computesOnVector(x.Op, t):
+		return e.oneOfVector(x.Op, t, x.X), precAtom
 	case !ok || t.Lanes > 1 || x.Op == "tanh" && t.Elem == dtype.F32:
 		name = e.uses.helper(string(x.Op), t)
 	}

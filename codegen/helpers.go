@@ -65,7 +65,7 @@ func (h helper) template() string {
 		return vectorComparison
 	}
 	if op := dtype.Op(h.kind); h.t.Lanes > 1 && libraryFunctions[op].real != "" {
-		return lanewise(op, h.t)
+		return lanewise(op, h.t, h.longer)
 	}
 	logical := h.kind == "and" || h.kind == "or" || h.kind == "xor"
 	source, ok := helperText[h.kind]

@@ -24,11 +24,23 @@ func Host() Machine {
 	}
 }
 
-// Vectorizes reports whether op works on vectors of t by instructions or by the vector library. That library's log10 of 1000 and cbrt of 27 in float
-// are not 3, unlike others', so floor would give 2.
+// Vectorizes reports whether op works on vectors of t by instructions or by the vector library.
 func (m Machine) Vectorizes(op dtype.Op, t dtype.T) bool {
-	byLibrary := op.Approximates() && (t == dtype.F64 || t == dtype.F32 && op != "log10" && op != "cbrt")
-	return m.Target.Vectorizes(op, t) || byLibrary && vectorLibrary() != ""
+	return m.Target.Vectorizes(op, t) || inVectorLibrary(op, t) && vectorLibrary() != ""
+}
+
+// inVectorLibrary reports whether op on t is left to the vector library where there is one. Its log10 of 1000 and cbrt of 27 in float are not 3, unlike
+// others', so floor would give 2; exp of float is written out.
+func inVectorLibrary(op dtype.Op, t dtype.T) bool {
+	return op.Approximates() && (t == dtype.F64 || t == dtype.F32 && op != "log10" && op != "cbrt" && op != "exp")
+}
+
+// FunctionBytes is the size of the longest vectors on which functions are computed by the vector library; 0 where there is none.
+func (m Machine) FunctionBytes() int {
+	if vectorLibrary() == "" {
+		return 0
+	}
+	return int(m.Target)
 }
 
 // Level names a set of instructions that several kinds of processors have, as C compilers call it.

@@ -14,6 +14,8 @@ import (
 type uses struct {
 	vectors map[ir.Type]bool
 	helpers map[helper]bool
+	// functionBytes are those of Options.
+	functionBytes int
 }
 
 // helper is one instance of a helper function, for one or two types.
@@ -24,10 +26,12 @@ type helper struct {
 	// Of reduce: the operator, and the number of vectors.
 	op    dtype.Op
 	count int
+	// longer is the number of lanes of the vectors on which a function is computed, 0 for those of t.
+	longer int
 }
 
-func newUses() *uses {
-	return &uses{vectors: map[ir.Type]bool{}, helpers: map[helper]bool{}}
+func newUses(functionBytes int) *uses {
+	return &uses{vectors: map[ir.Type]bool{}, helpers: map[helper]bool{}, functionBytes: functionBytes}
 }
 
 // vectorName is the C name of a vector type.
@@ -42,6 +46,10 @@ func (u *uses) vector(t ir.Type) string {
 // helper notes the use of the helper function kind on values of type t and returns its name.
 func (u *uses) helper(kind string, t ir.Type) string {
 	h := helper{kind: kind, t: t}
+	if t.Lanes > 1 && t.Lanes*t.Elem.Size() < u.functionBytes && inVectorLibrary(dtype.Op(kind), t.Elem) {
+		h.longer = u.functionBytes / t.Elem.Size()
+		u.vector(ir.Type{Elem: t.Elem, Lanes: h.longer})
+	}
 	u.add(h)
 	return h.name()
 }

@@ -3,6 +3,7 @@ package codegen
 import (
 	"bufio"
 	"debug/elf"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -60,8 +61,54 @@ func vectorFunction(op dtype.Op, t ir.Type) string {
 	return "_ZGV" + width + "N" + strconv.Itoa(t.Lanes) + strings.Repeat("v", op.Arity()) + "_" + name
 }
 
-// lanewise is the template of a function on vectors of type t.
-func lanewise(op dtype.Op, t ir.Type) string {
+// computesOnVector reports whether op on a single value of type t is computed on a vector, so that it has the bits that it has in loops over vectors:
+// gradients of maxima compare terms with the greatest of them, which another loop has found.
+func (e *emitter) computesOnVector(op dtype.Op, t ir.Type) bool {
+	if t.Lanes != 1 || !op.Approximates() {
+		return false
+	}
+	return op == "exp" && t.Elem == dtype.F32 || e.opts.FunctionBytes > 0 && inVectorLibrary(op, t.Elem)
+}
+
+// oneOfVector is the C text of op on single values of type t: the first lane of a vector that has them in all lanes.
+func (e *emitter) oneOfVector(op dtype.Op, t ir.Type, values ...ir.Expr) string {
+	long := ir.Type{Elem: t.Elem, Lanes: max(e.opts.FunctionBytes, 16) / t.Elem.Size()}
+	e.uses.vector(long)
+	arguments := make([]string, len(values))
+	for k, x := range values {
+		arguments[k] = fmt.Sprintf("%s(%s)", e.uses.helper("splat", long), e.value(x))
+	}
+	return fmt.Sprintf("%s(%s)[0]", e.uses.helper(string(op), long), strings.Join(arguments, ", "))
+}
+
+// longerText is the body of a function of one or two vectors that is computed on longer ones.
+var longerText = map[int]string{
+	1: `LONG FUNCTION(LONG);
+    LONG longer;
+    for (int lane = 0; lane < COUNT; lane++) {
+        longer[lane] = x[lane % WIDTH];
+    }
+    longer = FUNCTION(longer);
+    for (int lane = 0; lane < WIDTH; lane++) {
+        x[lane] = longer[lane];
+    }
+    return x;`,
+	2: `LONG FUNCTION(LONG, LONG);
+    LONG longer, other;
+    for (int lane = 0; lane < COUNT; lane++) {
+        longer[lane] = x[lane % WIDTH];
+        other[lane] = y[lane % WIDTH];
+    }
+    longer = FUNCTION(longer, other);
+    for (int lane = 0; lane < WIDTH; lane++) {
+        x[lane] = longer[lane];
+    }
+    return x;`,
+}
+
+// lanewise is the template of a function on vectors of type t. Where they are longer, it is computed on vectors of so many lanes, the rest of which
+// repeat the first ones: made-up values could take long.
+func lanewise(op dtype.Op, t ir.Type, longer int) string {
 	if op == "exp" && t.Elem == dtype.F32 {
 		return exponential(t)
 	}
@@ -71,6 +118,9 @@ func lanewise(op dtype.Op, t ir.Type) string {
 	switch {
 	case !library: // the absolute value of an integer
 		text = strings.Replace(text, "FUNCTION(x[lane])", "x[lane] < 0 ? (ELEMENT)-x[lane] : x[lane]", 1)
+	case longer > 0:
+		long := ir.Type{Elem: t.Elem, Lanes: longer}
+		name, text = vectorFunction(op, long), strings.NewReplacer("LONG", vectorName(long), "COUNT", strconv.Itoa(longer)).Replace(longerText[op.Arity()])
 	case op.Approximates() && size >= 16 && size <= 64:
 		name, text = vectorFunction(op, t), "VECTOR FUNCTION(VECTOR);\n    return FUNCTION(x);"
 	}

@@ -32,7 +32,13 @@ func ForLevel(name string) *C { return For(codegen.Level(name).Target()) }
 func For(t codegen.Target) *C { return &C{Target: t} }
 
 // Emit is m as C.
-func (*C) Emit(m *ir.Module) (string, error) { return codegen.Emit(m, codegen.Options{}) }
+func (c *C) Emit(m *ir.Module) (string, error) {
+	options := codegen.Options{}
+	if machine, ok := c.Target.(codegen.Machine); ok {
+		options.FunctionBytes = machine.FunctionBytes()
+	}
+	return codegen.Emit(m, options)
+}
 
 // Toolchain finds a C compiler.
 func (c *C) Toolchain(ctx context.Context, t backend.Tools) (backend.Toolchain, error) {

@@ -9,7 +9,6 @@
  * rows that follow each other and have most of their columns in common are computed together, in tiles
  * threads take blocks of rows, where there is enough to compute
  */
-float expf(float);
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -36,6 +35,30 @@ static void *allocate(int64_t count, size_t size)
 static void *allocate_zero(int64_t count, size_t size)
 {
     return calloc((size_t)count + 1, size);
+}
+
+static inline f32x4 exp_f32x4(f32x4 x)
+{
+    const f32x4 least = (f32x4){0} - 104.0f, most = (f32x4){0} + 89.0f;
+    const i32x4 below = x < least, above = x > most;
+    x = (f32x4)((below & (i32x4)least) | (above & (i32x4)most) | (~(below | above) & (i32x4)x));
+    const f32x4 shifted = x * 1.44269504f + 12582912.0f, n = shifted - 12582912.0f;
+    const f32x4 r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    f32x4 y = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    y = y * r + 8.3334519073e-3f;
+    y = y * r + 4.1665795894e-2f;
+    y = y * r + 1.6666665459e-1f;
+    y = y * r + 5.0000001201e-1f;
+    y = y * (r * r) + r + 1.0f;
+    const i32x4 tiny = n < -125.0f, whole = (i32x4)shifted - 0x4b400000, exponent = whole + (tiny & 149), half = exponent >> 1;
+    const f32x4 scaled = y * (f32x4)((half + 127) << 23) * (f32x4)((exponent - half + 127) << 23);
+#if defined __SSE__ && !defined __clang__
+    if (__builtin_expect(!__builtin_ia32_movmskps((f32x4)tiny), 1)) {
+        return scaled;
+    }
+#endif
+    const i32x4 bits = __builtin_convertvector((f32x4)(tiny & (i32x4)(scaled + 0.5f)), i32x4);
+    return (f32x4)((tiny & bits) | (~tiny & (i32x4)scaled));
 }
 
 static inline f32x8 exp_f32x8(f32x8 x)
@@ -128,6 +151,11 @@ static inline float reduce_max_f32x8(f32x8 a)
     const f32x8 level1 = max_f32x8(level0, (f32x8){level0[1], level0[0], level0[3], level0[2], level0[5], level0[4], level0[7], level0[6]});
     const f32x4 half4 = max_f32x4(*(const f32x4 *)&level1, *((const f32x4 *)&level1 + 1));
     return half4[0];
+}
+
+static inline f32x4 splat_f32x4(float x)
+{
+    return x - (f32x4){0};
 }
 
 static inline f32x8 splat_f32x8(float x)
@@ -365,7 +393,7 @@ int32_t kernel_compute(int64_t *slots)
                                     }
                                     greatest = max_f32(greatest, reduce_max_f32x8(greatest_lanes));
                                     if (greatest > tops[r_4]) {
-                                        const float shrink = expf(tops[r_4] - greatest);
+                                        const float shrink = exp_f32x4(splat_f32x4(tops[r_4] - greatest))[0];
                                         totals[r_4] *= shrink;
                                         #pragma GCC unroll 4
                                         for (int64_t c_16 = 0; c_16 < 32; c_16 += 8) {
@@ -562,7 +590,7 @@ int32_t kernel_compute(int64_t *slots)
                                 greatest_2 = score > greatest_2 ? score : greatest_2;
                             }
                             if (greatest_2 > most) {
-                                const float shrink_2 = expf(most - greatest_2);
+                                const float shrink_2 = exp_f32x4(splat_f32x4(most - greatest_2))[0];
                                 total *= shrink_2;
                                 #pragma GCC unroll 4
                                 for (int64_t k_5 = 0; k_5 < 32; k_5 += 8) {
@@ -571,7 +599,7 @@ int32_t kernel_compute(int64_t *slots)
                                 most = greatest_2;
                             }
                             for (int64_t n = 0; n < stop_2 - block_8; n++) {
-                                const float weight = expf(weights[n] - most);
+                                const float weight = exp_f32x4(splat_f32x4(weights[n] - most))[0];
                                 weights[n] = weight;
                                 total += weight;
                             }
