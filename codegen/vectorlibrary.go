@@ -106,8 +106,8 @@ var longerText = map[int]string{
     return x;`,
 }
 
-// lanewise is the template of a function on vectors of type t. Where they are longer, it is computed on vectors of so many lanes, the rest of which
-// repeat the first ones: made-up values could take long.
+// lanewise is the template of a function on vectors of type t. Where longer is not 0, it is computed on vectors of so many lanes, in which the values
+// are repeated: others could take long.
 func lanewise(op dtype.Op, t ir.Type, longer int) string {
 	if op == "exp" && t.Elem == dtype.F32 {
 		return exponential(t)
