@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 import torch
 from libsparse._compiler import native
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 HAVE_COMPILER = native.LIBRARY.exists() and native.EXECUTABLE.exists()
 _REAL = {Path(__file__).parent / name for name in ("conformance", "docs", "fixedbugs")}  # all their kernels are real

@@ -12,6 +12,7 @@ import time
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
+import processes
 import pytest
 import torch
 
@@ -27,11 +28,7 @@ def works(width):
 
 
 def printed(script: str, cache: Path) -> list[str]:
-    environment = {**os.environ, "LIBSPARSE_CACHE_DIR": str(cache)}
-    command = [sys.executable, "-W", "ignore", "-c", BEGIN + script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout.splitlines()
+    return processes.run(BEGIN + script, cache).splitlines()
 
 
 CHILDREN = """
@@ -140,7 +137,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     try:
         host.wait()
         begun = time.perf_counter()
-        subprocess.run([sys.executable, "-c", f"{BEGIN}assert works(3)"], env=environment, check=True, timeout=60)
+        processes.run(f"{BEGIN}assert works(3)", tmp_path / "cache", timeout=60, LIBSPARSE_CC=str(slow))
         assert time.perf_counter() - begun < 50
     finally:
         os.killpg(host.pid, signal.SIGKILL)

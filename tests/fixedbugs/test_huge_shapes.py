@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 import torch
 from libsparse._storage import memory
@@ -94,8 +94,7 @@ print((peak() - before) / sum(array.nbytes for array in [*A.pattern.tensors(), A
 @pytest.mark.parametrize("format", ["csr", "db"])
 def test_positions_are_the_only_array_as_long(format: str):
     program = _PEAK.replace("FORMAT", repr(format))
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert float(done.stdout) < 1.2
+    assert float(processes.run(program)) < 1.2
 
 
 _LIMITED = """
@@ -114,8 +113,7 @@ except ls.FormatError as error:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_limit_of_the_process():
-    done = subprocess.run([sys.executable, "-c", _LIMITED], check=True, capture_output=True, text=True)
-    assert "1.118 GiB, 0.5 GiB are available now" in done.stdout
+    assert "1.118 GiB, 0.5 GiB are available now" in processes.run(_LIMITED)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
+import processes
 import pytest
 from libsparse._compiler import target
 
@@ -28,15 +25,7 @@ os.waitpid(child, 0)
 
 @pytest.mark.parametrize("change", ["ls.options(num_threads=4)", "with_block.__exit__(None, None, None)"])
 def test_a_forked_child_opens_no_team(change):
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORK.format(change=change)],
-        env=dict(os.environ),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert "3000, 64" in done.stdout
+    assert "3000, 64" in processes.run(FORK.format(change=change))
 
 
 @pytest.mark.parametrize(

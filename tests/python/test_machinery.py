@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import copy
 import io
-import os
 import pickle
-import subprocess
-import sys
 from typing import Any
 
+import processes
 import pytest
 import torch
 import torch.nn.functional as F
@@ -204,10 +202,10 @@ def test_default_collate(workers: int) -> None:
 
 
 DDP = """
-import sys, torch, libsparse as ls, torch.distributed as dist
+import os, torch, libsparse as ls, torch.distributed as dist
 from torch import nn
-rank = int(sys.argv[1])
-dist.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
+rank = int(os.environ["RANK"])
+dist.init_process_group("gloo", init_method="file://" + os.environ["MEETING"], rank=rank, world_size=2)
 A = ls.random((20, 20), 0.3, generator=torch.Generator().manual_seed(0))
 class Net(nn.Module):
     def __init__(self):
@@ -229,10 +227,9 @@ dist.destroy_process_group()
 
 @pytest.mark.slow
 def test_ddp_over_gloo(tmp_path: Any) -> None:
-    command = [sys.executable, "-W", "ignore", "-c", DDP]
-    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
-    both = [subprocess.Popen([*command, str(rank), str(tmp_path / "meeting")], env=environment) for rank in range(2)]
-    assert [process.wait(120) for process in both] == [0, 0]
+    shared = {"GLOO_SOCKET_IFNAME": "lo", "MEETING": str(tmp_path / "meeting")}
+    for process in [processes.start(DDP, RANK=str(rank), **shared) for rank in range(2)]:
+        process.finish()
 
 
 def test_components_have_dlpack() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
+import processes
 import pytest
 import torch
 from libsparse._compiler import native, target
@@ -23,9 +22,9 @@ pytestmark = pytest.mark.skipif(
 # what the script below computes, and copies of its matrices
 TEXTS = ("ij,jk->ik", "ij,ik->jk", "ij,ik,jk->ij", "C(a,b) = A(a,b) + B(a,b)", "ab->ab")
 SCRIPT = """
-import sys, torch, libsparse as ls
+import os, torch, libsparse as ls
 from libsparse._compiler import target
-target.PACK = sys.argv[1]
+target.PACK = os.environ["FOLDER"]
 A, B = (torch.rand(40, 40).where(torch.rand(40, 40) < 0.2, torch.zeros(())) for _ in range(2))
 S, T = ls.from_torch(A.to_sparse_csr()).requires_grad_(), ls.from_torch(B.to_sparse_csr())
 same = torch.testing.assert_close
@@ -74,9 +73,7 @@ def _is_used(described: dict[str, object]) -> bool:
 
 def run(folder: Path, cache: Path, code: str) -> str:
     """What a process without a C compiler prints, whose cache is empty."""
-    environment = {**os.environ, "LIBSPARSE_CC": "/nonexistent", "LIBSPARSE_CACHE_DIR": str(cache)}
-    command = [sys.executable, "-W", "ignore", "-c", SCRIPT + code, str(folder)]
-    return subprocess.run(command, env=environment, text=True, check=True, stdout=subprocess.PIPE).stdout.strip()
+    return processes.run(SCRIPT + code, cache, LIBSPARSE_CC="/nonexistent", FOLDER=str(folder))
 
 
 def test_calls_without_a_compiler(folder, tmp_path):

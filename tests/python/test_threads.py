@@ -159,7 +159,7 @@ def test_fewer_threads_than_asked_for_compute_all_parts(runtime, tmp_path):
             torch.testing.assert_close(in_slices @ x, wanted[0])
         print("right")
     """
-    assert processes.run(code, tmp_path, **runtime) == "right"
+    assert processes.anew(code, tmp_path, **runtime) == "right"
 
 
 def test_calls_beside_each_other_take_parts_of_their_own():

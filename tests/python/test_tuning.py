@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 import torch
 from libsparse._cli import tuned_table
@@ -95,8 +94,7 @@ torch.testing.assert_close(ls.einsum("ij,j->i", A, x), A.to_dense() @ x)
 print("the schedule is the caller's" in prepared.variant.kernel.notes)
 print("libsparse._tools.tune" in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "False"], done.stderr
+    assert processes.run(program).split() == ["True", "False"]
 
 
 @pytest.mark.usefixtures("easy")
