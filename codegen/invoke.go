@@ -1,7 +1,6 @@
 package codegen
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +60,7 @@ func attempt(ctx context.Context, tmp, search, program string, args []string) (s
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	var output bytes.Buffer
+	var output beginning
 	cmd.Stdout, cmd.Stderr = &output, &output
 	err := start(cmd)
 	if err == nil {
@@ -70,18 +69,29 @@ func attempt(ctx context.Context, tmp, search, program string, args []string) (s
 	exit := (*exec.ExitError)(nil)
 	switch {
 	case err == nil:
-		return output.String(), nil
+		return string(output), nil
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("compiling a kernel was cancelled: %w", ctx.Err())
 	case limited.Err() != nil:
-		return "", diag.Errorf(diag.Toolchain, "the C compiler %s did not finish within %v", program, compileLimit).WithDetail(output.String())
+		return "", diag.Errorf(diag.Toolchain, "the C compiler %s did not finish within %v", program, compileLimit).WithDetail(string(output))
 	case errors.As(err, &exit):
-		return output.String(), exit
-	case errors.Is(err, syscall.ECHILD) && hasWritten(args, output.String()):
-		return output.String(), nil
+		return string(output), exit
+	case errors.Is(err, syscall.ECHILD) && hasWritten(args, string(output)):
+		return string(output), nil
 	default:
-		return "", diag.Errorf(diag.Toolchain, "the C compiler %s failed: %v", program, err).WithDetail(output.String())
+		return "", diag.Errorf(diag.Toolchain, "the C compiler %s failed: %v", program, err).WithDetail(string(output))
 	}
+}
+
+// printed is how many bytes of what a compiler prints are kept: its first words say what is wrong.
+const printed = 1 << 16
+
+// beginning keeps the first bytes that are written to it.
+type beginning []byte
+
+func (b *beginning) Write(text []byte) (int, error) {
+	*b = append(*b, text[:min(len(text), printed-len(*b))]...)
+	return len(text), nil
 }
 
 // hasWritten reports whether a compiler has done what it was to do, by its results: how it ended is unknown where the host ignores the

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,51 @@ func TestBuildErrors(t *testing.T) {
 	err = c.Build(context.Background(), source, filepath.Join(dir, "kernel.so"), "/no/libgomp.so.1")
 	if e := (*diag.Error)(nil); !errors.As(err, &e) || !strings.Contains(e.Message, "/no/libgomp.so.1") {
 		t.Error(err)
+	}
+}
+
+// TestPartOfAnObject has a compiler end without an error though the disk is full, say.
+func TestPartOfAnObject(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "kernel.c")
+	if err := os.WriteFile(source, []byte("int kernel_compute(long *slots) { return (int)*slots; }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := *compiler(t)
+	for _, bytes := range []string{"0", "100", "900"} {
+		c.Path = script(t, dir, "cc"+bytes, `for a in "$@"; do test "$p" = -o && out=$a; p=$a; done
+`+compiler(t).Path+` "$@" || exit
+case "$out" in *.so) head -c `+bytes+` "$out" > "$out.part"; mv "$out.part" "$out";; esac
+`)
+		err := c.Build(t.Context(), source, filepath.Join(dir, "kernel.so"), "")
+		if err == nil || !strings.Contains(err.Error(), "not whole") || diag.From(err).Kind != diag.Toolchain {
+			t.Errorf("%s bytes: %v", bytes, err)
+		}
+	}
+}
+
+// TestOptionsOfClang gives clang no option that it doesn't know, whether or not it is there to ask.
+func TestOptionsOfClang(t *testing.T) {
+	known := []string{
+		"-O2", "-std=gnu11", "-march=native", "-fPIC", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-Wno-psabi", "-pipe",
+		"-fno-asynchronous-unwind-tables", "-falign-loops=64", "-fopenmp", "-fopenmp-simd",
+	}
+	clang := &codegen.Compiler{Path: "/usr/bin/clang", Version: "Debian clang version 14.0.6"}
+	for _, openmp := range []string{"", "/lib/libgomp.so.1"} {
+		for _, option := range clang.Flags(openmp) {
+			if !slices.Contains(known, option) {
+				t.Errorf("with the runtime %q: %s", openmp, option)
+			}
+		}
+	}
+}
+
+// TestManyWarnings keeps the first of what a compiler prints.
+func TestManyWarnings(t *testing.T) {
+	dir := t.TempDir()
+	out, err := codegen.Invoke(t.Context(), dir, searchPath, script(t, dir, "cc", "echo begin; yes warning | head -c 9000000\n"))
+	if err != nil || !strings.HasPrefix(out, "begin\nwarning") || len(out) > 1<<16 {
+		t.Error(len(out), err)
 	}
 }
 

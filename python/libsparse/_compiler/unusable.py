@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from libsparse._lang.errors import InternalError, ToolchainError
 
@@ -35,4 +36,6 @@ def raise_unless_gone(path: str, error: Exception, number: int) -> None:
             f"the folder of the kernel cache {folder} may not hold code that is run, as of a file system that is "
             "mounted noexec: name another by LIBSPARSE_CACHE_DIR or ls.options(cache_dir=...)"
         ) from error
+    with suppress(OSError):
+        os.unlink(path)  # so that the next process compiles it again
     raise InternalError(f"the kernel that was just compiled can't be used: {error}") from error
