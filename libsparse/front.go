@@ -310,7 +310,7 @@ func (c *Compilation) inferFormat(n *Nest) (bind.Storage, error) {
 		}
 		result.Index = t
 	}
-	result.Extents, result.Counted = nil, out.Counted
+	result.Extents, result.Counted, result.Few = nil, out.Counted, out.Few
 	a = a.With(a.LHS.Tensor, result)
 	for _, v := range a.LHS.Vars {
 		result.Extents = append(result.Extents, a.Extent(v))

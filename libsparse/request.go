@@ -85,6 +85,8 @@ type Output struct {
 	// Counted says that the entries of a sparse result are counted before they are written, since an upper bound of their number is
 	// too much memory.
 	Counted bool `json:"counted,omitempty"`
+	// Few says that the patterns of operands have been used few times, and perhaps won't be used again.
+	Few bool `json:"few,omitempty"`
 }
 
 // Target is where the kernel will run and with what it is compiled.

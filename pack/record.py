@@ -7,11 +7,12 @@ Each call is made once on typical operands; its gradients, and those conversions
 
 from __future__ import annotations
 
+import functools
 import gzip
 import itertools
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -37,24 +38,25 @@ def matrix(rows: int, columns: int, format: str, dtype: torch.dtype) -> ls.Spars
     return made.to_format(format).requires_grad_()
 
 
-def products(A: ls.SparseTensor) -> Iterator[Tensor]:
-    """A matrix or its transpose with dense operands."""
+def products(A: Callable[[], ls.SparseTensor]) -> Iterator[Tensor]:
+    """A matrix, or its transpose, with dense operands; A() is the same one each time, or a new one."""
+    dtype, format = A().dtype, A().format.text
 
     def dense(*shape: int) -> Tensor:
-        return torch.rand(shape, dtype=A.dtype, requires_grad=True)
+        return torch.rand(shape, dtype=dtype, requires_grad=True)
 
-    yield A @ dense(COLUMNS)
-    yield A.T @ dense(ROWS)
+    yield A() @ dense(COLUMNS)
+    yield A().T @ dense(ROWS)
     for width in WIDTHS:
-        widely = A.dtype == torch.float32 and A.format.text in ("ds", "uq")  # CSR and COO, as models have them
+        widely = dtype == torch.float32 and format in ("ds", "uq")  # CSR and COO, as models have them
         if widely or width in FEW:
-            yield A @ dense(COLUMNS, width)
-            yield A.T @ dense(ROWS, width)
-        if width in FEW or (widely and A.format.text == "ds"):
-            yield dense(width, ROWS) @ A
-            yield dense(width, COLUMNS) @ A.T
-            yield ls.sddmm(A, dense(ROWS, width), dense(width, COLUMNS))
-            yield ls.sddmm(A, dense(ROWS, width), dense(COLUMNS, width).T)
+            yield A() @ dense(COLUMNS, width)
+            yield A().T @ dense(ROWS, width)
+        if width in FEW or (widely and format == "ds"):
+            yield dense(width, ROWS) @ A()
+            yield dense(width, COLUMNS) @ A().T
+            yield ls.sddmm(A(), dense(ROWS, width), dense(width, COLUMNS))
+            yield ls.sddmm(A(), dense(ROWS, width), dense(COLUMNS, width).T)
 
 
 def others(A: ls.SparseTensor, B: ls.SparseTensor, C: ls.SparseTensor) -> Iterator[object]:
@@ -115,16 +117,23 @@ def backward(result: object) -> None:
 
 
 def record() -> dict[str, dict[str, object]]:
-    """The requests of all calls by their text."""
-    with tempfile.TemporaryDirectory() as folder, ls.options(cache_dir=folder):
+    """The requests of all calls by their text: patterns are new, and convert nothing yet, or used often."""
+    often = functools.partial(ls.options, tune_bitwise=True)  # converts with the first use
+    with tempfile.TemporaryDirectory() as folder, ls.options(cache_dir=folder, num_threads=2):
         for format, dtype in KINDS:
-            A, B = (matrix(ROWS, COLUMNS, format, dtype) for _ in range(2))
-            C = matrix(COLUMNS, ROWS, format, dtype)
-            for result in itertools.chain(products(A), others(A, B, C)):
+            new = functools.partial(matrix, ROWS, COLUMNS, format, dtype)
+            A, B, C = new(), new(), matrix(COLUMNS, ROWS, format, dtype)
+            with often():
+                for result in itertools.chain(products(lambda A=A: A), others(A, B, C)):
+                    backward(result)
+            for result in products(new):
                 backward(result)
         A = matrix(ROWS, ROWS, "csr", torch.float32)
-        for result in itertools.chain(models(A), drop_in(A)):
+        for result in models(A):
             backward(result)
+        with often():
+            for result in itertools.chain(models(A), drop_in(A)):
+                backward(result)
         found = [wanted for wanted, _ in kernel.known()]
     return {request.text(request.widened(wanted)): wanted.describe() for wanted in found}
 

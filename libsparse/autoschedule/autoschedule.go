@@ -238,6 +238,8 @@ func (d *Decision) buffer(a bind.Assignment, w workspace) (shared bool) {
 		over = over[w.at:]
 	}
 	switch w.kind {
+	case inMemory:
+		d.prefetch(a)
 	case insertion:
 		d.add(schedule.Assemble{Insert: true})
 		d.note("%s is filled by insertion: its rows are counted first, then entries go to their rows as they come", a.LHS.Tensor.Name)

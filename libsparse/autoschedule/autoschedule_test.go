@@ -142,6 +142,35 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestFewUses converts an operand that is used few times only where that pays: for results with many columns.
+func TestFewUses(t *testing.T) {
+	for _, c := range []struct {
+		few     bool
+		width   int64
+		order   string
+		command string
+	}{
+		{false, 16, "j i k", "parallelize(j, threads)"},
+		{true, 16, "i j k", "parallelize(i, threads, temporary)"},
+		{true, 64, "i j k", "prefetch(j, 16)"},
+		{true, 512, "j i k", "parallelize(j, threads)"},
+	} {
+		a := request(t, "ij,ik->jk", []string{"ds", "dd"}, "", 4097)
+		a = bindtest.Change(a, a.Tensors()[:1], func(_ string, s *bind.Storage) { s.Scattered, s.NNZ = true, 40_000 })
+		a = bindtest.Change(a, a.Tensors()[1:], func(_ string, s *bind.Storage) { s.Extents = []int64{4097, c.width} })
+		out := *a.Result()
+		out.Few = c.few
+		d, err := Decide(a.With(a.LHS.Tensor, out), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands := fmt.Sprint(d.Commands)
+		if names(d.Order) != c.order || !strings.Contains(commands, c.command) {
+			t.Errorf("few is %v, %d columns: loops %s, commands %s; want %s with %s", c.few, c.width, names(d.Order), commands, c.order, c.command)
+		}
+	}
+}
+
 // TestBlocks counts entries of dense levels below a sparse one as blocks, keeps the sums over their places and a dense operand's columns in
 // registers together, and computes results like them in lanes.
 func TestBlocks(t *testing.T) {
@@ -153,7 +182,7 @@ func TestBlocks(t *testing.T) {
 		has     string
 	}{
 		{"ijh,jhd->ihd", []string{"dsd", "ddd"}, "ddd", "i j h d", "bound(h, 8) bound(d, 8) precompute(all, w, at=1, tile) unroll(h, 8) vectorize(d) parallelize(i, threads)"},
-		{"ihd,ijh->jhd", []string{"ddd", "dsd"}, "ddd", "i j h d", "bound(d, 8) vectorize(d)"},
+		{"ihd,ijh->jhd", []string{"ddd", "dsd"}, "ddd", "i j h d", "bound(d, 8) vectorize(d) parallelize(i, threads, temporary)"},
 		{"ijh->ih", []string{"dsd"}, "dd", "i j h", "bound(h, 8) precompute(all, w, at=1, tile) vectorize(h) parallelize(i, threads)"},
 		{"ijh,jhd->hd", []string{"dsd", "ddd"}, "dd", "i j h d", "bound(h, 8) bound(d, 8) precompute(all, w, at=0, tile) unroll(h, 8) vectorize(d)"},
 		{"ij,jh->ijh", []string{"ds", "dd"}, "dsd", "i j h", "bound(h, 8) vectorize(h) parallelize(i, threads)"},

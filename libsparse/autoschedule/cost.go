@@ -45,10 +45,11 @@ type model struct {
 	sparse   int
 	inserted bool
 	reduces  bool
-	longRow  bool   // its last mode is too long for a dense row
-	inPlace  bool   // what reads the result reads it in the order of its modes
-	free     []bool // by variable: it is one of the result's
-	at       []int  // by variable: its place in the order that is being priced
+	longRow  bool    // its last mode is too long for a dense row
+	reuse    float64 // how often a converted operand is used
+	inPlace  bool    // what reads the result reads it in the order of its modes
+	free     []bool  // by variable: it is one of the result's
+	at       []int   // by variable: its place in the order that is being priced
 	// around is, by depth of the order that is being priced, how often the loop there is started; the last entry is how
 	// often the body runs.
 	around []float64
@@ -83,6 +84,10 @@ func newModel(a bind.Assignment, c *Constants, machine Machine) *model {
 	m.product = true
 	m.rhs = m.prepare(a.RHS, copied)
 	m.result = m.operand(a.LHS)
+	m.reuse = c.Reuse
+	if s := a.Result(); s.Few && s.Format.Dense() {
+		m.reuse = c.FewUses
+	}
 	for i := range m.operands {
 		o := &m.operands[i]
 		o.hashed = needsOrder(a, o.access)
@@ -214,7 +219,7 @@ func (m *model) priceLoops(order []int, limit float64) (t Terms, w workspace, ok
 		return t, w, false
 	}
 	c := m.constants
-	t.Convert = c.Convert * converted / c.Reuse
+	t.Convert = c.Convert * converted / m.reuse
 	if len(order) == 0 {
 		return t, w, true
 	}

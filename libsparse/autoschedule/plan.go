@@ -294,24 +294,24 @@ func (m *model) shared(root int, tiles bool) sharing {
 	return aloneShared
 }
 
-// addsUp reports whether threads may have results of their own: those of two have no more elements than there are iterations, and than twice the
-// entries of a sparse operand.
+// addsUp reports whether threads may have results of their own: those of two have no more elements than there are iterations.
 func (m *model) addsUp() bool {
-	elements, stored := 1.0, math.Inf(1)
-	for i := range m.operands {
-		if s := m.operands[i].storage; !s.Format.Dense() && s.NNZ > 0 {
-			stored = min(stored, float64(s.NNZ))
-		}
+	elements, s := m.elements(), m.result.storage
+	if s.SamePattern != nil {
+		elements = m.entries(m.assignment.Of(s.SamePattern))
 	}
+	return (s.Format.Dense() || s.SamePattern != nil) && m.around[len(m.vars)] >= 2*elements
+}
+
+// elements is how many elements the result has, stored or not.
+func (m *model) elements() float64 {
+	elements := 1.0
 	for v, free := range m.free {
 		if free {
 			elements *= m.extents[v]
 		}
 	}
-	if m.result.storage.SamePattern != nil {
-		elements = m.entries(m.assignment.Of(m.result.storage.SamePattern))
-	}
-	return (m.result.storage.Format.Dense() || m.result.storage.SamePattern != nil) && m.around[len(m.vars)] >= 2*elements && stored >= elements
+	return elements
 }
 
 // naive is the program without commands, for legality queries.

@@ -30,7 +30,7 @@ func (d *Decision) interleave(a bind.Assignment, n int64) {
 // operands a cycle at most (measured: with 16 columns and vectors of 8, four entries at once take longer than two).
 const flights = 4
 
-// prefetch has rows of a dense operand brought near ahead of the loop that reads them by scattered coordinates.
+// prefetch has rows of a dense operand, or of a result that is added to, brought near ahead of the loop that finds them by scattered coordinates.
 func (d *Decision) prefetch(a bind.Assignment) {
 	if len(d.Order) < 2 {
 		return
@@ -40,7 +40,7 @@ func (d *Decision) prefetch(a bind.Assignment) {
 	if !ok || !a.Of(it.Access.Tensor).Scattered {
 		return
 	}
-	for _, acc := range index.Accesses(a.RHS) {
+	for _, acc := range append(index.Accesses(a.RHS), a.LHS) {
 		stored := a.Stored(acc)
 		if !a.Dense(acc) || !slices.Contains(stored, v) || stored[len(stored)-1] != innermost {
 			continue

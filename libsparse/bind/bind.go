@@ -26,6 +26,8 @@ type Storage struct {
 	Temporary bool
 	// Counted says that entries of the result are counted before they are written: there may be too many to bound them.
 	Counted bool
+	// Few says of the result that operands may be used few times in all, so that a conversion hardly pays.
+	Few bool
 	Statistics
 }
 

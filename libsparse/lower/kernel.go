@@ -185,8 +185,14 @@ func (l *lowerer) clearResult(e env) []ir.Stmt {
 	if !l.partly && len(out) == 0 || l.of(t).Discovered() && !denseBlocks(l.of(t)) {
 		return out
 	}
-	fill := identity(l.program.Source.Reduce, e.out.vals.Elem)
-	return append(out, &ir.Fill{Array: e.out.vals, Count: l.positions(t, l.format(t).Order()-1), Value: fill})
+	return append(out, l.cleared(e.out.vals))
+}
+
+// cleared sets the values of the result to what reductions begin with.
+func (l *lowerer) cleared(vals *ir.Array) ir.Stmt {
+	t := l.program.Source.LHS.Tensor
+	fill := identity(l.program.Source.Reduce, vals.Elem)
+	return &ir.Fill{Array: vals, Count: l.positions(t, l.format(t).Order()-1), Value: fill}
 }
 
 // positions is the number of positions of a level of a stored tensor; of a result, the number of those that are allocated.

@@ -20,6 +20,14 @@ const leastShare = 4
 // ownElements is how many elements the results of all threads have at most for each entry of a sparse operand: about as much memory.
 const ownElements = 2
 
+// Where entries have rows of the result to add to, each part has ownWork iterations for each element of its result at least, of ownBytes in all
+// (measured: products with the transposes of five real matrices on two processors that are slow to exchange lines; 34 and 59 iterations gain,
+// 4 to 9 don't).
+const (
+	ownWork  = 8
+	ownBytes = 1 << 26
+)
+
 // parallel lowers a loop whose iterations are divided among threads. Workspaces inside belong to each thread. A loop
 // that merges levels runs on one thread.
 func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
@@ -79,24 +87,27 @@ func (l *lowerer) chunk(kind ir.LoopKind, n ir.Expr) ir.Expr {
 }
 
 // combined lowers a loop whose threads may write the same element: each reduces a part of the iterations into a result of its
-// own. There are as many parts as threads, or fewer where these would take more memory than a sparse operand; one thread
-// reduces into the result itself. So parts depend on the number of threads and on sizes, and on nothing else. They are
+// own. There are as many parts as threads, or fewer where these would take more memory than a sparse operand and more time than they save; one
+// thread reduces into the result itself. So parts depend on the number of threads and on sizes, and on nothing else. They are
 // combined in order, so that the sums are the same in every run.
 func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	t, op, vals := l.program.Source.LHS.Tensor, reduction(f), e.out.vals
 	size, parts := l.Index(t.Name+"_size"), l.Index("parts")
 	alone := l.loop(f, e, ir.Serial)
+	cleared := e.phase == computing && cin.Stmt(f) == l.lattices.Body // by parts, where there are several
+	if cleared {
+		alone = append([]ir.Stmt{l.cleared(vals)}, alone...)
+	}
 	own, part := l.Array(t.Name+"_own", vals.Elem), l.Index("part")
 	e.out = target{vals: own, base: ir.Mul(part, size)}
 	q := l.Index("q")
 	begin := ir.Count(q, size, ir.Put(own, ir.Add(ir.Mul(part, size), q), identity(op, vals.Elem)))
 	stmts := l.inParts(f, e, part, parts, []ir.Stmt{begin}, nil)
-	l.partly = true
-	stmts = append(stmts, l.addParts(vals, own, op, size, parts))
-	most := ir.Min(l.slots.threads, ir.Div(ir.Mul(ir.Const(ownElements), l.storedEntries()), ir.AtLeastOne(size)))
+	l.partly = !cleared
+	stmts = append(stmts, l.addParts(vals, own, op, size, parts, cleared))
 	return []ir.Stmt{
 		ir.Let(size, l.positions(t, l.format(t).Order()-1)),
-		ir.Let(parts, &ir.Select{Cond: l.enough(), Then: most, Else: ir.Const(1)}),
+		ir.Let(parts, &ir.Select{Cond: l.enough(), Then: ir.Min(l.slots.threads, l.ownResults(vals, size)), Else: ir.Const(1)}),
 		&ir.If{
 			Cond: ir.Is(parts, ir.Gt, ir.Const(1)),
 			Then: ir.Do(
@@ -109,17 +120,38 @@ func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	}
 }
 
-// addParts adds what each part has reduced to the result. Threads divide the elements in strips, in which one part is added after
-// the other, so that each is read as it lies in memory.
-func (l *lowerer) addParts(vals, own *ir.Array, op dtype.Op, size, parts *ir.Var) ir.Stmt {
+// ownResults is how many threads may have results of their own, of a size.
+func (l *lowerer) ownResults(vals *ir.Array, size *ir.Var) ir.Expr {
+	each := func(n ir.Expr) ir.Expr { return ir.Div(n, ir.AtLeastOne(size)) }
+	most, source := each(ir.Mul(ir.Const(ownElements), l.storedEntries())), l.program.Source
+	inRows := func(v index.Var) bool {
+		return !slices.ContainsFunc(index.Accesses(source.RHS), func(a *index.Access) bool { return !l.format(a.Tensor).Dense() && slices.Contains(a.Vars, v) })
+	}
+	if !slices.ContainsFunc(source.Vars(), inRows) {
+		return most
+	}
+	return ir.Max(most, each(ir.Min(ir.Div(l.work(), ir.Const(ownWork)), ir.Const(ownBytes/int64(vals.Elem.Size())))))
+}
+
+// addParts adds what each part has reduced to the result, which begins as the first part's where it has not been cleared. Threads divide the
+// elements in strips, in which one part is added after the other, so that each is read as it lies in memory.
+func (l *lowerer) addParts(vals, own *ir.Array, op dtype.Op, size, parts *ir.Var, first bool) ir.Stmt {
 	strip, from, q := l.Index("strip"), l.Index("part"), l.Index("q")
+	begin, end := l.Index("strip_begin"), l.Index("strip_end")
 	length := l.Index("strip_length")
-	add := ir.Update(vals, q, scalarOp(op, vals.Elem), ir.At(own, ir.Add(ir.Mul(from, size), q)))
-	begin := ir.Mul(strip, length)
-	return shareEach(ir.Count(strip, parts,
+	out := []ir.Stmt{
 		ir.Let(length, ceilDiv(size, parts)),
-		ir.Count(from, parts, ir.Loop(q, begin, ir.Min(size, ir.Add(begin, length)), add)),
-	))
+		ir.Let(begin, ir.Min(size, ir.Mul(strip, length))),
+		ir.Let(end, ir.Min(size, ir.Add(begin, length))),
+	}
+	others := ir.Expr(ir.Const(0))
+	if first {
+		p := l.Index("q")
+		out = append(out, ir.Loop(p, begin, end, ir.Put(vals, p, ir.At(own, p))))
+		others = ir.Const(1)
+	}
+	add := ir.Update(vals, q, scalarOp(op, vals.Elem), ir.At(own, ir.Add(ir.Mul(from, size), q)))
+	return shareEach(ir.Count(strip, parts, append(out, ir.Loop(from, others, parts, ir.Loop(q, begin, end, add)))...))
 }
 
 // storedEntries is how many elements the first sparse operand stores; without one, the number of innermost iterations.

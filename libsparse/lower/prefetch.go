@@ -56,6 +56,14 @@ func begin(row *ir.Prefetch) (lines []ir.Stmt) {
 func gathered(body []ir.Stmt, v *ir.Var) (rows []*ir.Prefetch) {
 	inner := map[string]*ir.For{}
 	local := map[string]bool{}
+	read := func(load *ir.Load) {
+		if slices.ContainsFunc(rows, func(r *ir.Prefetch) bool { return r.Array == load.Array }) {
+			return
+		}
+		if row := rowOf(load, v, inner, local); row != nil {
+			rows = append(rows, row)
+		}
+	}
 	ir.EachStmt(ir.Do(body...), func(s ir.Stmt) {
 		switch s := s.(type) {
 		case *ir.For:
@@ -63,14 +71,13 @@ func gathered(body []ir.Stmt, v *ir.Var) (rows []*ir.Prefetch) {
 		case *ir.Decl:
 			local[s.Var.Name] = s.Var.Name != v.Name
 		}
+		if s, ok := s.(*ir.Store); ok && s.Reduce != "" {
+			read(&ir.Load{Array: s.Array, Index: s.Index})
+		}
 		for _, x := range ir.Exprs(s) {
 			ir.EachExpr(x, func(x ir.Expr) {
-				load, ok := x.(*ir.Load)
-				if !ok || slices.ContainsFunc(rows, func(r *ir.Prefetch) bool { return r.Array == load.Array }) {
-					return
-				}
-				if row := rowOf(load, v, inner, local); row != nil {
-					rows = append(rows, row)
+				if load, ok := x.(*ir.Load); ok {
+					read(load)
 				}
 			})
 		}

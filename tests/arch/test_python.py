@@ -87,7 +87,8 @@ LAZY = {
     "_ops/export.py": {"numpy", "scipy.sparse", "scipy.sparse.linalg"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_runtime/discovery.py": {"libsparse._runtime.rooms"},  # with the first result that is written before it is counted
-    "_runtime/dispatch.py": {  # where something has been tuned or is repeated, and where large results are transposed
+    "_runtime/dispatch.py": {  # where something is tuned, repeated, new and scattered, or large and transposed
+        "libsparse._runtime.first_uses",
         "libsparse._runtime.lasting",
         "libsparse._runtime.panels",
         "libsparse._runtime.tuned",

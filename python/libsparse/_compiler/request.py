@@ -53,6 +53,7 @@ class OutputInfo(NamedTuple):
     step: bool = False
     divided: bool = False
     counted: bool = False
+    few: bool = False
 
 
 class Request(NamedTuple):
@@ -70,6 +71,7 @@ class Request(NamedTuple):
     def describe(self) -> dict[str, Any]:
         """The request as JSON has it, without `target` and `request_key`."""
         unset = {"pattern_of": None, "temporary": False, "step": False, "divided": False, "counted": False}
+        unset["few"] = False
         output = {name: value for name, value in self.output._asdict().items() if unset.get(name, self) is not value}
         operands = [{**o._asdict(), "shape": list(o.shape)} for o in self.operands]
         described = {

@@ -37,5 +37,5 @@ def raise_unless_gone(path: str, error: Exception, number: int) -> None:
             "mounted noexec: name another by LIBSPARSE_CACHE_DIR or ls.options(cache_dir=...)"
         ) from error
     with suppress(OSError):
-        os.unlink(path)  # so that the next process compiles it again
+        os.remove(path)  # noqa: PTH107  # so that the next process compiles it again
     raise InternalError(f"the kernel that was just compiled can't be used: {error}") from error

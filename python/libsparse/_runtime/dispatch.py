@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from libsparse._compiler import kernel
-from libsparse._lang import assignment, dtypes, grammar, operations
+from libsparse._lang import assignment, dtypes, grammar
 from libsparse._lang.errors import DivisionByZeroError, FormatError, LibsparseError, UnsupportedError
 from libsparse._storage import ordinary
 from libsparse._storage.fakes import refuse_jit_trace
@@ -22,10 +22,11 @@ from . import notes, tally
 from .call import Call
 from .direct import Direct
 from .problem import Operand, Problem, key
-from .requests import is_tuned, may_be_tuned, signature, to_request
-from .status import BoundError, IndexOverflowError
+from .requests import is_few, is_tuned, may_be_tuned, signature, to_request
+from .status import BoundError, IndexOverflowError, by_zero
 
 if TYPE_CHECKING:
+    from .first_uses import Settling
     from .lasting import Trial
     from .panels import Panels
 
@@ -96,7 +97,7 @@ def _part(step: kernel.Step, problem: Problem, *, last: bool) -> Problem:
     )
 
 
-Variant: TypeAlias = "Call | Chain | Panels | Trial"
+Variant: TypeAlias = "Call | Chain | Panels | Settling | Trial"
 
 
 class Prepared:
@@ -118,15 +119,28 @@ class Prepared:
     def __init__(self, problem: Problem, operands: Sequence[Operand]) -> None:
         """Begin with the variant that the compiler chooses, or the one that the problem's schedule describes."""
         self.problem = problem
+        self.dtype: Any = None
+        first = next((o.pattern for o in operands if o.pattern is not None), None)
+        self.pattern = None if first is None else weakref.ref(first)
+        if is_few(problem, operands):
+            found = build(problem, operands, few=True)
+            if isinstance(found, Call) and not found.is_relaid and not found.reads:
+                from . import first_uses  # few problems have first uses of their own
+
+                self.variant: Variant = found
+                first_uses.begin(self, found)
+                return
+        self.settle(operands)
+
+    def settle(self, operands: Sequence[Operand]) -> None:
+        """Computes from now on as is best where calls with the pattern come again and again."""
+        problem, first = self.problem, None if self.pattern is None else self.pattern()
         found = build(problem, operands)
-        self.variant: Variant = found
+        self.variant = found
         if isinstance(found, Call) and found.is_relaid:
             from . import panels  # few results are
 
             self.variant = panels.divided(found, problem, operands, build)
-        self.dtype: Any = None
-        first = next((o.pattern for o in operands if o.pattern is not None), None)
-        self.pattern = None if first is None else weakref.ref(first)
         if first is not None and not problem.schedule:
             rereads = isinstance(found, Call) and found.reads and len(problem.output) > 1 and first.size >= _MANY
             self.expect(_REREAD if rereads else tally.REPEATED)
@@ -169,7 +183,7 @@ def compute(
     try:
         result = _computed(problem, operands, build(problem, operands) if variant is None else variant, replace)
     except DivisionByZeroError as error:
-        raise error if str(error) else _by_zero(problem) from None
+        raise error if str(error) else by_zero(problem) from None
     except IndexOverflowError:
         raise LibsparseError(f"{problem.text}: the result has more entries than 64 bits can number") from None
     return _in_output_format(problem, result)
@@ -250,6 +264,7 @@ def build(
     *,
     wide: bool = False,
     counted: bool = False,
+    few: bool = False,
     measured: bool = True,
 ) -> Call | Chain:
     """The variant that the compiler answers a problem with, or one that was found to be faster.
@@ -259,10 +274,11 @@ def build(
         operands: Its operands.
         wide: Whether positions and coordinates of the result must be int64.
         counted: Whether entries of the result must be counted before they are written.
+        few: Whether that is to be as is best where calls with the pattern are few.
         measured: Whether it may be one that was found by measuring.
     """
     # The first call of a process has nothing to look up, and no time to say what others like it have in common with it.
-    name = signature(problem, operands, wide, counted) if kernel.has_any() else None
+    name = signature(problem, operands, wide, counted, few) if kernel.has_any() else None
     if measured and not (problem.schedule or wide or counted) and is_tuned(problem, operands, name):
         from . import tuned  # few programs have been tuned
 
@@ -275,7 +291,7 @@ def build(
     if known is not None:
         return known.anew()
     extents = problem.extents(operands)
-    found = kernel.find(to_request(problem, operands, wide=wide, counted=counted, extents=extents))
+    found = kernel.find(to_request(problem, operands, wide=wide, counted=counted, few=few, extents=extents))
     if found.steps:
         return Chain(found, problem)
     call = Call(found, problem, operands, extents)
@@ -301,25 +317,11 @@ def once(problem: Problem, operands: Sequence[Operand]) -> Direct | None:
     """
     if tally.watching or not kernel.has_any():
         return None
-    name = signature(problem, operands, False, False)
+    name = signature(problem, operands, False, False, is_few(problem, operands))
     like: Call | None = None if name is None else kernel.prepared.get(name)
     if like is None or like.is_relaid or may_be_tuned(name):
         return None
     return like.shortest(operands)
-
-
-def _by_zero(problem: Problem) -> DivisionByZeroError:
-    """The error of a kernel that found an integer divided by zero."""
-    divisors = []
-    if problem.is_expr:
-        (statement,) = grammar.parse(problem.text, tuple(definition.name for definition in problem.functions))
-        calls = [node for node in assignment.walk(statement.value) if isinstance(node, assignment.Call)]
-        divisors = [assignment.text(node.args[1]) for node in calls if node.op in operations.DIVIDING]
-    subject = " or ".join(dict.fromkeys(divisors)) or "an operand after the first"
-    return DivisionByZeroError(
-        f"{problem.text}: {subject} is zero where an integer is divided by it (a sparse operand is zero where it "
-        "has no entry); choose with where(ne(y, 0), x // y, 0), or convert the operands to a floating dtype"
-    )
 
 
 def _in_output_format(problem: Problem, result: Result) -> Result:

@@ -18,6 +18,7 @@ from libsparse._compiler.request import OperandInfo, OutputInfo, Request
 from libsparse._lang import dtypes
 from libsparse._lang.dtypes import INT32_MAX
 from libsparse._storage import threads
+from libsparse._storage.conversion import is_converted
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 from libsparse._storage.statistics import FEW
@@ -28,6 +29,8 @@ _NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
 _WIDE, _SEVERAL, _WHOLE = 4, 3, 1 << 10  # elements of rows to read, entries of rows to multiply, the unit of a reach
 _UNTUNED_KEPT = 4096
 _SHORT_ROW = 128  # bytes of rows up to which products are faster where rows of entries are ordered by their lengths
+_FEW_THREADS = 2  # up to which one adds rows to a result faster than all convert and multiply
+_FEW_BYTES = 1 << 24  # of a result, up to which that is so
 _LONG, _LONG_WIDE = 8, 16  # entries of rows that are brought near before they are read, or where each reads a row
 
 
@@ -40,18 +43,21 @@ class _Outline:
         classes: For each mode of each operand, the function from its extent to the class.
         entries: The function from entries and rows to their class.
         several: Whether several operands are sparse.
+        scatters: Whether rows are added to a dense result all over it where the one sparse operand is read as it is.
         dense: The numbers of the operands that are not.
     """
 
-    __slots__ = ("classes", "dense", "entries", "several")
+    __slots__ = ("classes", "dense", "entries", "scatters", "several")
 
     def __init__(
         self,
         classes: tuple[tuple[Callable[[int], int], ...], ...],
         entries: Callable[[int, int], int],
         formats: tuple[Format | None, ...],
+        scatters: bool,
     ) -> None:
         """Take the functions, and count the operands that are sparse."""
+        self.scatters = scatters
         self.classes, self.entries = classes, entries
         self.dense = tuple([number for number, format in enumerate(formats) if format is None])
         self.several = len(formats) - len(self.dense) > 1
@@ -66,7 +72,18 @@ def _outline(problem: Problem, formats: tuple[Format | None, ...]) -> _Outline:
     varying = _varying(problem, formats)
     width = size_classes.width
     classes = tuple([tuple([extent if i in varying else width for i in term]) for term in problem.inputs])
-    return _Outline(classes, entries, formats)
+    dense = problem.output_format is None and problem.pattern_of is None and len(problem.output) > 1
+    scatters = dense and None in formats and not several and _crosses(problem, formats)
+    return _Outline(classes, entries, formats, scatters)
+
+
+def _crosses(problem: Problem, formats: Sequence[Format | None]) -> bool:
+    """Whether an index that is summed over is stored before one of the result's."""
+    for indices, format in zip(problem.inputs, formats, strict=True):
+        kept = [] if format is None else [indices[mode] in problem.output for mode in format.order]
+        if kept != sorted(kept, reverse=True):
+            return True
+    return False
 
 
 def _varying(problem: Problem, formats: Sequence[Format | None]) -> set[str]:
@@ -85,6 +102,7 @@ def to_request(
     *,
     wide: bool = False,
     counted: bool = False,
+    few: bool = False,
     extents: dict[str, int] | None = None,
 ) -> Request:
     """The request to the compiler for a problem.
@@ -94,6 +112,7 @@ def to_request(
         operands: Its operands.
         wide: Whether positions and coordinates of a sparse result must be int64.
         counted: Whether entries of a sparse result must be counted before they are written.
+        few: Whether the pattern has been used few times, and perhaps won't be used again.
         extents: The extents of the problem's indices, where they are known.
     """
     extents = problem.extents(operands) if extents is None else extents
@@ -108,6 +127,7 @@ def to_request(
         problem.step,
         problem.divided,
         counted,
+        few,
     )
     infos = _operand_infos(problem, operands)
     reduce, combine = problem.reduce, problem.combine
@@ -138,6 +158,18 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
         spread = _spread_over_rows(outline, pattern, dtype, reads, rows)
         parts.append((pattern.shape, dtype, pattern.index_dtype, entries, same, spread))
     return tuple(parts)
+
+
+def is_few(problem: Problem, operands: Sequence[Operand]) -> bool:
+    """Whether a computation is one of the first with a pattern that would be converted for it if it came more often."""
+    outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
+    if not outline.scatters or problem.schedule or threads.count() > _FEW_THREADS or settings.tuning.tune_bitwise:
+        return False
+    (pattern,) = [o.pattern for o in operands if o.pattern is not None]
+    if is_converted(pattern):
+        return False
+    sizes = problem.result_shape(problem.extents(operands))
+    return math.prod(sizes) * max([o.dtype.itemsize for o in operands]) <= _FEW_BYTES
 
 
 def may_be_tuned(name: tuple[Any, ...] | None) -> bool:

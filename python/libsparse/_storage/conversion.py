@@ -83,6 +83,11 @@ def _origins(pattern: Pattern) -> list[tuple[tuple[int, ...], Pattern]]:
     return [(dims, origin) for dims, origin in weak if origin is not None]
 
 
+def is_converted(pattern: Pattern) -> bool:
+    """Whether a pattern, or what it is a transpose of, is kept in another format."""
+    return any([kept._kept.holds("format") for kept in (pattern, *[origin for _, origin in _origins(pattern)])])
+
+
 def keepers(pattern: Pattern, format: Format) -> list[tuple[Pattern, tuple[str, Format]]]:
     """The patterns that keep a conversion once it is made, and the name that it has there."""
     origins = [(origin, ("format", format.permute(dims))) for dims, origin in _origins(pattern)]

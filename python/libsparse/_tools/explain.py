@@ -16,7 +16,7 @@ from libsparse._ops import contraction, einsum_reader, evaluate
 from libsparse._runtime import dispatch, promotion, tuned
 from libsparse._runtime.panels import Panels
 from libsparse._runtime.problem import Operand, Problem, key, product
-from libsparse._runtime.requests import to_request
+from libsparse._runtime.requests import is_few, to_request
 from libsparse._storage import threads
 from libsparse._storage.format import Format
 
@@ -132,6 +132,8 @@ def _call(problem: Problem, operands: Sequence[Operand]) -> str:
     if prepared is not None and isinstance(prepared.variant, Panels):
         number, width = prepared.variant.divided
         lines.append(f"the rows of {problem.names[number]} go by panels of {width}, whose copies stay in a near cache")
+    if is_few(problem, operands):
+        lines.append("the first 3 calls with a pattern convert nothing, and add to the result all over it")
     return "\n".join([*lines, f"threads: at most {threads.count()}"])
 
 

@@ -100,7 +100,6 @@ int32_t kernel_compute(int64_t *slots)
         status = 1;
         goto done;
     }
-    memset(out_sums, 0, (size_t)n_j * sizeof *out_sums);
     const int64_t out_size = n_j;
     const int64_t parts = A_pos2[A_pos1[1]] > 20000 ? min_i64(threads, 2 * (int64_t)A_pos2[A_pos1[1]] / max_i64(out_size, 1)) : 1;
     if (parts > 1) {
@@ -155,8 +154,13 @@ int32_t kernel_compute(int64_t *slots)
                 int64_t strip_turn = 0;
                 for (int64_t strip; (strip = next_part(begun, 1, &strip_turn, parts)) < parts;) {
                     const int64_t strip_length = (out_size + (parts - 1)) / parts;
-                    for (int64_t part_2 = 0; part_2 < parts; part_2++) {
-                        for (int64_t q_2 = strip * strip_length; q_2 < min_i64(out_size, strip * strip_length + strip_length); q_2++) {
+                    const int64_t strip_begin = min_i64(out_size, strip * strip_length);
+                    const int64_t strip_end = min_i64(out_size, strip_begin + strip_length);
+                    for (int64_t q_3 = strip_begin; q_3 < strip_end; q_3++) {
+                        out_sums[q_3] = out_own[q_3];
+                    }
+                    for (int64_t part_2 = 1; part_2 < parts; part_2++) {
+                        for (int64_t q_2 = strip_begin; q_2 < strip_end; q_2++) {
                             out_sums[q_2] += out_own[part_2 * out_size + q_2];
                         }
                     }
@@ -166,6 +170,7 @@ int32_t kernel_compute(int64_t *slots)
         free(out_own);
         out_own = NULL;
     } else {
+        memset(out_sums, 0, (size_t)n_j * sizeof *out_sums);
         for (int64_t A_p1 = A_pos1[0]; A_p1 < A_pos1[1]; A_p1++) {
             const int64_t i = A_crd1[A_p1];
             for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
