@@ -59,7 +59,8 @@ def attention(
         raise DtypeError(f"attention: scale is a {type(scale).__name__}; expected a number")
     if not isinstance(dropout_p, (int, float)) or not 0 <= dropout_p <= 1:
         raise ShapeError(f"attention: dropout_p is {dropout_p!r}; expected a probability, from 0 to 1")
-    q = notes.apply(torch.mul, q, 1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    # Scores of no terms are 0, whatever their factor.
+    q = notes.apply(torch.mul, q, 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale)
     if not dropout_p and (mean := _one_pass(q, k, v, where)) is not None:
         return Operand(None, mean)
     scores = Sampled(where, q, k, ("m", "d"))
@@ -91,7 +92,7 @@ def _one_pass(q: Tensor, k: Tensor, v: Tensor, mask: Operand) -> Tensor | None:
     if mask.ndim != 2:
         return None
     heads = ("h",) if q.ndim > 2 else ()
-    flat = [tensor.reshape(-1, *tensor.shape[-2:]) if q.ndim > 2 else tensor for tensor in (q, k, v)]
+    flat = [tensor.flatten(0, -3) if q.ndim > 2 else tensor for tensor in (q, k, v)]
     mean = Mean((("n", "m"), (*heads, "n", "d"), (*heads, "m", "d")), (*heads, "m", "e"), (*heads, "n", "e"))
     operands = [Operand(mask.sparsity, None), *(Operand(None, tensor) for tensor in flat)]
     if mask.data is not None:

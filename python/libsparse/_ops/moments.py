@@ -36,7 +36,7 @@ def var(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
 
 def std(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Tensor:
     """The square root of `var`."""
-    return var(input, dim, correction, keepdim).sqrt()
+    return _root(var(input, dim, correction, keepdim), 0.5)
 
 
 def mean_in_one_pass(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
@@ -92,8 +92,7 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
         powers = powers + groups.absent() * size**p
     if p in (0, 1):
         return groups.shaped(powers, keepdim)
-    # The gradient of a root is infinite at 0, where that of a norm is 0.
-    root = torch.where(powers == 0, 0, torch.where(powers == 0, 1, powers) ** (1 / p))
+    root = _root(powers, 1 / p)
     if p < 0:
         root = torch.where((zeros + groups.absent() if size == 0 else zeros) > 0, 0, root)
     return groups.shaped(root, keepdim)
@@ -126,6 +125,11 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
 
 def _square(values: Tensor) -> Tensor:
     return (values * values.conj()).real if values.is_complex() else values * values
+
+
+def _root(sums: Tensor, exponent: float) -> Tensor:
+    """The powers of sums in a norm or a deviation, whose gradient is 0 at 0, where that of a power is infinite."""
+    return torch.where(sums == 0, 0 if exponent > 0 else math.inf, torch.where(sums == 0, 1, sums) ** exponent)
 
 
 def _power(values: Tensor, p: float) -> Tensor:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._lang import dtypes
-from libsparse._lang.errors import DtypeError, IndexBoundsError, MissingKernelError, ShapeError
+from libsparse._lang.errors import DtypeError, IndexBoundsError, MissingKernelError, ShapeError, UnsupportedError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
 
@@ -63,8 +63,20 @@ class Groups:
         """How many elements of each group are stored."""
         return self.reduce(torch.ones(self.source.sparsity.nnz, dtype=torch.int64, device=self.source.values.device))
 
-    def absent(self) -> Tensor:
-        """How many elements of each group are not stored; floats where there are more than int64 counts."""
+    def absent(self, dtype: torch.dtype | None = None) -> Tensor:
+        """How many elements of each group are not stored; floats where there are more than int64 counts.
+
+        Args:
+            dtype: That of the result, where their number enters it.
+
+        Raises:
+            UnsupportedError: There are more than int64 counts, and the result has integers.
+        """
+        if self.extent >= 1 << 63 and dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise UnsupportedError(
+                f"{self.extent} elements of a tensor ({self.source}) can't be counted in {dtype}; their sum and their "
+                "product can have a floating dtype, see A.sum(dtype=torch.float64)"
+            )
         return self.of_pattern("absent elements", self._absent)
 
     def of_pattern(self, name: str, compute: Callable[[], Tensor]) -> Tensor:
@@ -98,7 +110,8 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtyp
     target = dtype or _summed(groups.source.dtype)
     total = groups.reduce(groups.entries, dtype=target)
     if groups.source.fill != 0:
-        total = total + (groups.absent() * torch.tensor(groups.source.fill, dtype=target, device="cpu")).to(target)
+        fill = torch.tensor(groups.source.fill, dtype=target, device="cpu")
+        total = total + (groups.absent(target) * fill).to(target)
     return groups.shaped(total, keepdim)
 
 
@@ -129,7 +142,8 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
     stored = found = groups.reduce(entries, "prod")
     if groups.source.fill == 0:  # the product of what is stored may overflow, and infinity times 0 is NaN
         found = groups.reduce(entries.detach() * 0, "prod")
-    return groups.shaped(torch.where(absent > 0, found * fill**absent, stored).to(target), keepdim)
+    filled = fill if groups.source.fill in (0, 1) else fill ** groups.absent(target)  # 0 and 1 are their own powers
+    return groups.shaped(torch.where(absent > 0, found * filled, stored).to(target), keepdim)
 
 
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:
@@ -203,7 +217,7 @@ def count_nonzero(input: Any, dim: Any = None) -> Tensor:
     """How many elements over `dim` (an int, several, or None for all) are not zero, int64."""
     groups = Groups(input, dim)
     found = groups.reduce((groups.entries != 0).to(torch.int64))
-    return found + groups.absent() if groups.source.fill != 0 else found
+    return found + groups.absent(found.dtype) if groups.source.fill != 0 else found
 
 
 def same(a: Tensor, b: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import InternalError
+from libsparse._lang.errors import UnsupportedError
 
 from . import checks, derived, ordinary, packing, sorting, statistics, validate
 from .conversion import Conversion, convert, inverse, taken, with_dense
@@ -193,7 +193,7 @@ class Pattern:
         """The offset of every entry in a contiguous dense tensor of this shape."""
         keys: Tensor | None = self._keep(("linear",), lambda: sorting.linear_keys(list(self.coordinates()), self.shape))
         if keys is None:
-            raise InternalError(f"a dense tensor of shape {tuple(self.shape)} has too many elements to number")
+            raise UnsupportedError(f"shape {tuple(self.shape)}: {math.prod(self.shape)} elements can't be numbered")
         return keys
 
     @property

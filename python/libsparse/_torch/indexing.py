@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,4 +60,4 @@ def contains(input: Any, element: Any) -> bool:
     stored = operand.sparsity.entries(operand.values)
     if bool((stored == element).any()):
         return True
-    return stored.numel() < operand.shape.numel() and bool(operand.fill == element)
+    return stored.numel() < math.prod(operand.shape) and bool(operand.fill == element)

@@ -34,7 +34,7 @@ class SparseAttention(nn.Module):
         dtype: Of the parameters.
 
     Raises:
-        ShapeError: `num_heads` does not divide `embed_dim`.
+        ShapeError: `num_heads` does not divide `embed_dim`, or one of them is less than 1.
 
     Example:
         >>> attend = ls.nn.SparseAttention(16, 4, ls.nn.patterns.window(100, 8), batch_first=True)
@@ -56,8 +56,11 @@ class SparseAttention(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        if embed_dim % num_heads:
-            raise ls.ShapeError(f"SparseAttention: num_heads={num_heads} does not divide embed_dim={embed_dim}")
+        if embed_dim < 1 or num_heads < 1 or embed_dim % num_heads:
+            raise ls.ShapeError(
+                f"SparseAttention: num_heads={num_heads} does not divide embed_dim={embed_dim}; expected numbers from "
+                "1 on, the second a multiple of the first"
+            )
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
         self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
         self._pattern = _Patterns(pattern)

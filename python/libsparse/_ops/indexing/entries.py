@@ -171,7 +171,7 @@ def sparse_operand(value: Any, name: str) -> Operand:
 
 
 def unravel(keys: Tensor, shape: Sequence[int]) -> list[Tensor]:
-    """The coordinates of elements from their numbers in row-major order."""
+    """The coordinates of elements from their numbers in row-major order; negative ones count from the last."""
     coords: list[Tensor] = []
     for extent in reversed(shape):
         extent = max(extent, 1)

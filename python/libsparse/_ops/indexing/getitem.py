@@ -5,6 +5,7 @@ Rows of a format that stores them side by side are selected first, and what foll
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +26,7 @@ from libsparse._storage.pattern import Pattern
 from .columns import select_columns
 from .copied_rows import copies, copy_rows
 from .entries import Entries, carry, carry_kept, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
-from .keys import INDEX, NEW, Key, Slice, checked, in_range, parse, true_elements
+from .keys import INDEX, NEW, Key, Slice, bounded, checked, in_range, parse, true_elements
 from .rows import ragged, select_rows, selectable
 from .single_rows import single
 
@@ -164,7 +165,7 @@ def take(input: Any, index: Tensor) -> Operand:
     source = sparse_operand(input, "take")
     if not isinstance(index, Tensor) or is_sparse(index) or index.dtype != torch.int64:
         raise DtypeError("take: expected an index of dtype int64")
-    numbers = checked(index.reshape(-1), 0, (source.shape.numel(),))
+    numbers, _ = bounded(index.reshape(-1), 0, (math.prod(source.shape),))
     return Operand(None, look_up(source, unravel(numbers, source.shape)).reshape(index.shape))
 
 

@@ -264,14 +264,24 @@ def checked(index: Tensor, mode: int, shape: Sequence[int], negative: bool = Tru
     Raises:
         IndexBoundsError: One is out of range.
     """
+    index, low = bounded(index, mode, shape, negative)
+    return torch.where(index < 0, index + shape[mode], index) if low < 0 else index
+
+
+def bounded(index: Tensor, mode: int, shape: Sequence[int], negative: bool = True) -> tuple[Tensor, int]:
+    """Coordinates of a mode, int64, counted from the back where they are negative, and the least of them.
+
+    Raises:
+        IndexBoundsError: One is out of range.
+    """
     index = index.to(torch.int64)
     if not index.numel():
-        return index
+        return index, 0
     low, high = (int(bound) for bound in torch.aminmax(index))
     extent = shape[mode]
     if high >= extent or low < (-extent if negative else 0):
         raise _outside(high if high >= extent else low, mode, shape)
-    return torch.where(index < 0, index + extent, index) if low < 0 else index
+    return index, low
 
 
 def true_elements(mask: Any) -> list[Tensor]:
