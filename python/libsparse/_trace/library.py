@@ -219,7 +219,8 @@ def _gradients(ctx: Any, grads: Sequence[Tensor | None]) -> tuple[Any, ...]:
         grad = grads[0] if node.pattern is None else grads[0].contiguous()
         every = node.gradients(datas, node.kept(datas), grad, needed)
         found = [g for g, o in zip(every, operands, strict=True) if o.data is not None]
-    return None, None, None, [None] * first, found
+    shape: list[None] | None = None if len(ctx.shape) else []  # torch takes an empty list for one of tensors
+    return None, None, shape, [None] * first, found
 
 
 def _node(problem: Problem, operands: Sequence[Operand]) -> tape.Node:
