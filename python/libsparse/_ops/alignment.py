@@ -14,6 +14,7 @@ from libsparse._lang.errors import ShapeError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.conversion import taken
+from libsparse._storage.fakes import is_unknown
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 
@@ -98,10 +99,10 @@ def entries(source: Operand, pattern: Pattern) -> Tensor:
     if own is pattern:
         return pattern.entries(source.values)
     numbers, found = pattern.locate(own)
-    if own.nnz == 0:
-        filled = source.values.new_full((pattern.nnz,), source.fill)
-        return filled + source.values.sum() if source.values.requires_grad else filled  # which autograd follows still
-    picked = taken(own.entries(source.values), numbers)
+    values = own.entries(source.values)
+    if is_unknown(own.nnz) or own.nnz == 0:
+        values = torch.cat([values, values.new_zeros(1)])  # so that there is an element to pick
+    picked = taken(values, numbers)
     return torch.where(found, picked, picked.new_full((), source.fill))
 
 
