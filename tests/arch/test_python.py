@@ -106,7 +106,7 @@ LAZY = {
     "_trace/dynamo.py": {"torch._dynamo"},  # which torch imports when something is compiled
     "_trace/library.py": {"libsparse._ops.expression_gradient"},
     "_trace/moves.py": {"libsparse._ops.indexing"},
-    "_trace/proxies.py": {"torch.export.custom_ops", "torch.fx.experimental"},  # for make_fx only
+    "_trace/proxies.py": {"torch.fx.experimental"},  # for make_fx only
     "_trace/patterns.py": {"torch.fx.experimental"},
     "_torch/interop.py": {"scipy.sparse"},
 }

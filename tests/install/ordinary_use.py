@@ -7,6 +7,7 @@ It runs in an environment that has only torch and libsparse, and prints what it 
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 
@@ -65,11 +66,40 @@ def drop_in() -> None:
     close(scores.to_dense(), (q @ x.T) * (A.to_dense() != 0))
 
 
+def files() -> None:
+    """A file that may hold nothing but tensors."""
+    A, file = ls.random((100, 100), density=0.05), io.BytesIO()
+    torch.save(A, file)
+    file.seek(0)
+    close(torch.load(file, weights_only=True).to_dense(), A.to_dense())
+
+
+def graphs() -> None:
+    """Functions compiled by torch, whose gradients are those of eager calls; without gradients first."""
+    A, x = ls.random((100, 100), density=0.05), torch.rand(100, 8)
+    for function in (lambda A: torch.relu(A @ x), lambda A: A * 2):
+        compiled = torch.compile(function, backend="aot_eager", fullgraph=True, dynamic=False)
+        close(*(f(A).sum().detach() for f in (compiled, function)))
+        found, wanted = A.detach().clone().requires_grad_(), A.detach().clone().requires_grad_()
+        compiled(found).sum().backward()
+        function(wanted).sum().backward()
+        close(found.grad.values(), wanted.grad.values())
+
+
+def transforms() -> None:
+    """Gradients by each row of a batch."""
+    A, x = ls.random((100, 100), density=0.05), torch.rand(3, 100)
+    found = torch.vmap(torch.func.grad(lambda A, x: ls.matmul(A, x).square().sum()), in_dims=(None, 0))(A, x)
+    wanted = 2 * (x @ A.to_dense().T)[:, :, None] * x[:, None, :] * (A.to_dense() != 0)
+    close(found.to_dense(), wanted)
+
+
 def main() -> None:
     """Run all of it."""
     warnings.filterwarnings("ignore", message="Sparse (CSR|CSC) tensor support is in beta state")
-    warnings.filterwarnings("error", message=".*compiler.*")  # nothing of this needs one
-    for part in (readme, training, drop_in):
+    warnings.filterwarnings("error", message=".*compiler.*")  # the first parts need none
+    kernels_of_any_kind = () if "--without-compiler" in sys.argv else (graphs, transforms)
+    for part in (readme, training, drop_in, files, *kernels_of_any_kind):
         part()
         print(f"  {part.__name__}: right")
     report = ls.doctor()

@@ -81,6 +81,7 @@ def as_torch_takes_it(key: Any, whole: bool = True) -> Any:
     return key.to_dense() if isinstance(key, ls.SparseTensor) else key
 
 
+@pytest.mark.skipif(torch.__version__ < "2.7", reason="torch counts a mask of two dimensions as one")
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_any_key(data: st.DataObject) -> None:

@@ -130,10 +130,10 @@ def test_an_optimizer_keeps_the_tensors_that_it_got() -> None:
     assert len(optimizer.state) == 2
 
 
-@pytest.mark.parametrize("kind", [optim.Adam, optim.Adagrad, optim.Adafactor, optim.LBFGS])
-def test_training_goes_on_from_a_file(kind: Any) -> None:
+@pytest.mark.parametrize("name", sorted(OPTIMIZERS.keys() & {"Adam", "Adagrad", "Adafactor", "LBFGS"}))
+def test_training_goes_on_from_a_file(name: str) -> None:
     layer, other = Layer(sparse=True), Layer(sparse=True)
-    optimizer, resumed = (kind([each.weight], lr=0.01) for each in (layer, other))
+    optimizer, resumed = (OPTIMIZERS[name]([each.weight], lr=0.01) for each in (layer, other))
     fit(layer, optimizer)
     file = io.BytesIO()
     torch.save((layer.state_dict(), optimizer.state_dict()), file)
@@ -153,7 +153,7 @@ CLIPS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CLIPS)
+@pytest.mark.parametrize("name", [n for n in CLIPS if n != "total" or hasattr(nn.utils, "clip_grads_with_norm_")])
 def test_gradients_are_clipped(name: str) -> None:
     def run(sparse: bool) -> Layer:
         layer = Layer(sparse)
@@ -239,6 +239,7 @@ def test_steps_in_the_backward_pass() -> None:
     same(run)
 
 
+@pytest.mark.skipif(torch.__version__ < "2.7", reason="torch takes no tensor as the rate of a differentiable step")
 def test_gradients_through_a_step() -> None:
     rate = torch.tensor(0.1, requires_grad=True)
     gradients = []

@@ -138,6 +138,15 @@ def test_vmap_returns_a_batch_of_sparse_results(name: str) -> None:
     torch.testing.assert_close(found.to_dense(), torch.stack([function(v).to_dense() for v in values]))
 
 
+def torch_places_batches() -> bool:
+    """Whether torch puts what is the same for a whole batch where `out_dims` says; that of version 2.6 does not."""
+    try:
+        return torch.vmap(lambda v: torch.ones(2), out_dims=1)(torch.ones(3)).shape == (2, 3)
+    except RuntimeError:
+        return False
+
+
+@pytest.mark.skipif(not torch_places_batches(), reason="torch does not say which dimension out_dims names")
 def test_gradients_of_a_batch_of_sparse_results() -> None:
     values = torch.rand(3, A.nnz, dtype=torch.float64, requires_grad=True)
     found = torch.func.vmap(lambda v: A.with_values(v) * 2, out_dims=1)(values)

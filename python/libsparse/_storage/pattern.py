@@ -342,6 +342,7 @@ def restore_pattern(
     return Pattern(resolved, shape, pos, crd, tuple(block) if block and blocks else ())
 
 
-# Files name it: a place that stays.
-restore_pattern.__module__, restore_pattern.__qualname__ = "libsparse", "_restore_pattern"
+# Files name it: a place that stays. pickle writes its `__qualname__`, and torch 2.4 loads what has that `__name__`.
+restore_pattern.__module__ = "libsparse"
+restore_pattern.__name__ = restore_pattern.__qualname__ = "_restore_pattern"
 torch.serialization.add_safe_globals([restore_pattern])

@@ -29,6 +29,7 @@ class AutogradView:
         def __init__(self, pattern: Pattern, values: Tensor | None) -> None: ...
 
         def values(self) -> Tensor: ...
+        def is_inference(self) -> bool: ...
 
     @property
     def requires_grad(self) -> bool:
@@ -101,6 +102,8 @@ class AutogradView:
                 "and complex ones: use A.float()"
             )
         self._held.requires_grad_(requires_grad)
+        if own(self, "is_leaf") and not self.is_inference():  # guards of compiled functions ask the wrapper
+            set_own(self, "requires_grad", requires_grad)
         keep_padding(self.__dict__, self._pattern, self._held)
         return self
 

@@ -60,8 +60,9 @@ def restore_tensor(
     return tensor
 
 
-# Files name it: a place that stays.
-restore_tensor.__module__, restore_tensor.__qualname__ = "libsparse", "_restore_tensor"
+# Files name it: a place that stays. pickle writes its `__qualname__`, and torch 2.4 loads what has that `__name__`.
+restore_tensor.__module__ = "libsparse"
+restore_tensor.__name__ = restore_tensor.__qualname__ = "_restore_tensor"
 torch.serialization.add_safe_globals([restore_tensor])
 
 

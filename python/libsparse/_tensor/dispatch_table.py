@@ -126,7 +126,8 @@ def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _out_of_vmap(source: Any, given: Any) -> Any:
     """A result of `torch.vmap`, whose values are a batch on one pattern, as a tensor of one more dimension.
 
-    torch calls unsqueeze with the number of the dimension, then expand with the shape; both below autograd.
+    torch calls unsqueeze with the number of the dimension, then expand with the shape, both below autograd;
+    old ones, as 2.6, call expand alone, which is right for the first dimension.
     """
     values = source._held
     if _functorch.is_functorch_wrapped_tensor(_functorch.get_unwrapped(values)):
@@ -137,7 +138,9 @@ def _out_of_vmap(source: Any, given: Any) -> Any:
         marked = _unfollowed(source)
         marked._batch_dim = given
         return marked
-    dim, level = source._batch_dim, _functorch.maybe_get_level(values)
+    dim, level = getattr(source, "_batch_dim", 0), _functorch.maybe_get_level(values)
+    if (*given[:dim], *given[dim + 1 :]) != source.shape:
+        raise UnsupportedError(f"torch {torch.__version__} returns ls.SparseTensors of torch.vmap with out_dims=0 only")
     with torch._C._SetExcludeDispatchKeyGuard(torch._C.DispatchKey.AutogradFunctionality, False):
         rows = _functorch._remove_batch_dim(values, level, given[dim], 0).unbind()
         return _unfollowed(torch.stack([source.with_values(row) for row in rows], dim))

@@ -154,11 +154,16 @@ class TracedView:
         held: Tensor | None = self._held
         if held is None or not held.requires_grad:
             return held
-        known = state.get("_detached")
-        if known is None or known[0] is not held or not _same_memory(known[1], held):
-            known = state["_detached"] = held, held.detach()
-        detached: Tensor = known[1]
-        return detached
+        return _detached(state, held)
+
+
+def _detached(state: dict[str, Any], held: Tensor) -> Tensor:
+    """Values without what autograd knows of them, kept among the attributes of their tensor."""
+    known = state.get("_detached")
+    if known is None or known[0] is not held or not _same_memory(known[1], held):
+        known = state["_detached"] = held, held.detach()
+    detached: Tensor = known[1]
+    return detached
 
 
 def _same_memory(a: Tensor, b: Tensor) -> bool:
@@ -217,6 +222,7 @@ def follow_values(self: Any) -> None:
             set_own(self, "requires_grad", False)
         _Join.apply(self, held)
     self._joined = held
+    _detached(self.__dict__, held)  # kept for when torch 2.4 takes results apart, where nothing can be detached
 
 
 def _put_together(

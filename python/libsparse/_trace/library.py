@@ -48,6 +48,17 @@ def define_whole(kernel: Callable[..., Any]) -> None:
     _library.impl(name, kernel, "CompositeImplicitAutograd")
 
 
+def _part(tensor: Any, name: str) -> Tensor:
+    """The plain tensor of a wrapper that is called so."""
+    found: Tensor = getattr(tensor, name)
+    return found
+
+
+_library.define("part(Tensor tensor, str name) -> Tensor")
+for _key in ("Autograd", "Python"):  # above any other: fake kernels and gradients are those of the plain tensor
+    _library.impl("part", _part, _key)
+
+
 # Patterns ------------------------------------------------------------------------------------------------------
 
 

@@ -24,6 +24,8 @@ from libsparse._storage.fakes import is_fake, is_unknown
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
+from . import tracers
+
 _ops: Any = torch.ops.libsparse
 
 
@@ -163,9 +165,7 @@ class TracedPattern(Pattern):
 
     def _forget(self) -> None:
         """Forgets what has been computed for another graph: torch.export traces twice, and this one would lack it."""
-        from torch.fx.experimental import proxy_tensor
-
-        mode = proxy_tensor.get_proxy_mode()
+        mode = tracers.mode()
         tracer = None if mode is None else weakref.ref(mode.tracer)
         if tracer != self._tracer:
             self._tracer = tracer

@@ -13,23 +13,17 @@ from torch._subclasses.fake_tensor import FakeTensor
 from libsparse._lang.errors import UnsupportedError
 from libsparse._storage.fakes import is_fake
 
+from . import tracers
 from .patterns import taken_apart
 
 _followed = "_libsparse_followed"  # what a tracer has that has met a SparseTensor as an input
-
-
-def _read() -> Any:
-    """The operator that reads a plain tensor off a wrapper."""
-    import torch.export.custom_ops  # defines it
-
-    return torch.ops.export.access_subclass_inner_tensor.default
 
 
 def follow_parts(tensor: Any) -> None:
     """Tells a tracer that follows a SparseTensor of its plain tensors."""
     from torch.fx.experimental import proxy_tensor
 
-    mode = proxy_tensor.get_proxy_mode()
+    mode = tracers.mode()
     if mode is None or mode.pre_dispatch:  # torch.export follows attributes itself
         return
     tracer = mode.tracer
@@ -40,7 +34,7 @@ def follow_parts(tensor: Any) -> None:
     for name in tensor.__tensor_flatten__()[0]:
         part = getattr(tensor, name)
         if proxy_tensor.get_proxy_slot(part, tracer, None) is None:
-            node = tracer.create_proxy("call_function", _read(), (slot.proxy, name), {})
+            node = tracer.create_proxy("call_function", torch.ops.libsparse.part.default, (slot.proxy, name), {})
             with proxy_tensor.disable_proxy_modes_tracing():  # torch makes another wrapper meanwhile
                 proxy_tensor.track_tensor_tree(part, node, constant=None, tracer=tracer)
 
@@ -53,7 +47,7 @@ def follow_whole(tensor: Any) -> None:
     """
     from torch.fx.experimental import proxy_tensor
 
-    mode = proxy_tensor.get_proxy_mode()
+    mode = tracers.mode()
     if mode is None or not (mode.pre_dispatch or hasattr(mode.tracer, _followed)):
         return
     tracer, pattern = mode.tracer, tensor._pattern
@@ -62,14 +56,14 @@ def follow_whole(tensor: Any) -> None:
         slot = None if part is None else proxy_tensor.get_proxy_slot(part, tracer, None)
         if slot is None:
             return part
-        if checked and not is_fake(part) and slot.proxy.node.target is not _read():
+        if checked and not is_fake(part) and slot.proxy.node.target is not torch.ops.libsparse.part.default:
             raise UnsupportedError(
                 "make_fx(tracing_mode='real') follows no sparse result with entries of its own; use 'fake'"
             )
         return slot.proxy
 
     arrays = [found(array, True) for array in taken_apart(pattern).tensors]
-    shape = [n if isinstance(n, int) else proxy_tensor.get_proxy_slot(n, tracer).force() for n in tensor.shape]
+    shape = [n if isinstance(n, int) else tracers.forced(proxy_tensor.get_proxy_slot(n, tracer)) for n in tensor.shape]
     args = (pattern.format.text, shape, arrays, found(tensor._held, False), tensor._fill, list(pattern.block))
     node = tracer.create_proxy("call_function", torch.ops.libsparse.put_together.default, args, {})
     with proxy_tensor.disable_proxy_modes_tracing():
