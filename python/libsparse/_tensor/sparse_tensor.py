@@ -23,9 +23,9 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
-from libsparse._trace.frames import leave_alone
 from libsparse._trace.patterns import TracedPattern, forget_symbols
 from libsparse._trace.proxies import follow_parts, follow_whole
+from libsparse._trace.tracers import leave_alone
 
 from . import dispatch_table, repeated
 from .autograd_view import AutogradView

@@ -16,7 +16,7 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.pattern import Pattern
 from libsparse._trace import dynamo, library, patterns
-from libsparse._trace.frames import leave_alone
+from libsparse._trace.tracers import leave_alone
 
 from . import dispatch_table
 

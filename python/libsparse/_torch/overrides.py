@@ -20,7 +20,7 @@ from torch.jit import _builtins
 from libsparse._ops.operands import PLAIN
 from libsparse._tensor.recording import recorders
 from libsparse._tensor.short_product import multiply_kept
-from libsparse._trace.frames import leave_alone
+from libsparse._trace.tracers import leave_alone
 
 from . import functions  # noqa: F401  # importing them fills `overridable`
 from .registry import getter, know_replaced, overridable

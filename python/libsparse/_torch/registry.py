@@ -20,7 +20,7 @@ from libsparse._tensor.dispatch_table import handlers, title
 from libsparse._tensor.recording import current, recorders
 from libsparse._tensor.short_product import multiply_in_c, multiply_in_python, multiply_into
 from libsparse._tensor.sparse_tensor import SparseTensor
-from libsparse._trace.frames import leave_alone
+from libsparse._trace.tracers import leave_alone
 
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 _WRITABLE = frozenset({"data", "real", "imag"})  # properties that torch lets users assign to

@@ -20,7 +20,7 @@ from libsparse._storage.pattern import Pattern
 from libsparse._tensor import constructors, dispatch_table
 from libsparse._tensor.short_product import multiply_into
 from libsparse._tensor.sparse_tensor import SparseTensor
-from libsparse._trace.frames import leave_alone
+from libsparse._trace.tracers import leave_alone
 
 from . import trained_calls
 from .registry import getter, named
