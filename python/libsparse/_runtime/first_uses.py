@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .call import Call
+from .problem import Operand
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from libsparse._compiler.kernel import Kernel
     from libsparse._storage.pattern import Pattern
-
-    from .call import Call
-    from .problem import Operand
 
 Prepared: TypeAlias = Any
 """A problem with the way to compute it: `dispatch.Prepared`, which is defined above."""
@@ -39,19 +39,14 @@ def begin(prepared: Prepared, call: Call) -> None:
 def _end(reference: weakref.ref[Prepared]) -> None:
     """A problem has been computed a few times."""
     prepared = reference()
-    if prepared is not None and hasattr(prepared.variant, "tally"):  # and nobody has replaced the call meanwhile
+    if prepared is not None and isinstance(prepared.variant, Call):  # and nobody has replaced the call meanwhile
         prepared.replace(Settling(prepared, prepared.variant))
 
 
 class Settling:
-    """In the place of a call that was right for few uses: the next one prepares what is right for many.
-
-    Attributes:
-        direct: The shortest way, which there is none of: what is prepared has one.
-    """
+    """In the place of a call that was right for few uses: the next one prepares what is right for many."""
 
     __slots__ = ("_call", "_prepared")
-    direct: Any = None
 
     def __init__(self, prepared: Prepared, call: Call) -> None:
         """Take the problem, and the call that has computed it."""
@@ -62,13 +57,34 @@ class Settling:
         """The kernel of the first uses."""
         return self._call.kernel
 
-    def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
-        """Prepares, and computes."""
+    @property
+    def direct(self) -> Callable[..., Tensor] | None:
+        """The shortest way, where the call has one: of a matrix and a dense operand."""
+        return None if self._call.direct is None else self._product
+
+    def _product(self, values: Tensor, dense: Tensor, number: int, **into: Tensor) -> Tensor:
+        prepared, short = self._prepared(), self._call.direct
+        assert short is not None
+        pattern = None if prepared is None or prepared.pattern is None else prepared.pattern()
+        if pattern is not None:
+            operands = [Operand(pattern, values), Operand(None, dense)]
+            call = self._settled(operands)
+            if isinstance(call, Call) and call.direct is None:
+                call.make_direct(operands)
+            if call is not self:
+                short = call.direct or short
+        return short(values, dense, number, **into)
+
+    def _settled(self, operands: Sequence[Operand]) -> Any:
+        """What computes the problem now."""
         prepared = self._prepared()
         if prepared is None:
-            return self._call(operands)
+            return self._call
         if prepared.variant is self:
             prepared.settle(operands)
-        variant: Any = prepared.variant
-        result: tuple[Tensor, Pattern | None] = self._call(operands) if variant is self else variant(operands)
+        return prepared.variant
+
+    def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
+        """Prepares, and computes."""
+        result: tuple[Tensor, Pattern | None] = self._settled(operands)(operands)
         return result
