@@ -165,11 +165,22 @@ def is_few(problem: Problem, operands: Sequence[Operand]) -> bool:
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
     if not outline.scatters or problem.schedule or threads.count() > _FEW_THREADS or settings.tuning.tune_bitwise:
         return False
-    (pattern,) = [o.pattern for o in operands if o.pattern is not None]
-    if is_converted(pattern):
-        return False
-    sizes = problem.result_shape(problem.extents(operands))
-    return math.prod(sizes) * max([o.dtype.itemsize for o in operands]) <= _FEW_BYTES
+    sizes: dict[str, int] = {}
+    size = 0
+    for indices, (pattern, data, _) in zip(problem.inputs, operands, strict=True):
+        if pattern is not None and is_converted(pattern):
+            return False
+        if data is not None:
+            size = max(size, data.dtype.itemsize)
+        sizes.update(zip(indices, _shape(pattern, data), strict=False))
+    return math.prod([sizes.get(index, 1) for index in problem.output]) * size <= _FEW_BYTES
+
+
+def _shape(pattern: Pattern | None, data: torch.Tensor | None) -> tuple[int, ...]:
+    if pattern is not None:
+        return pattern.shape
+    assert data is not None
+    return data.shape
 
 
 def may_be_tuned(name: tuple[Any, ...] | None) -> bool:

@@ -85,7 +85,7 @@ def _origins(pattern: Pattern) -> list[tuple[tuple[int, ...], Pattern]]:
 
 def is_converted(pattern: Pattern) -> bool:
     """Whether a pattern, or what it is a transpose of, is kept in another format."""
-    return any([kept._kept.holds("format") for kept in (pattern, *[origin for _, origin in _origins(pattern)])])
+    return pattern._kept.holds("format") or any([origin._kept.holds("format") for _, origin in _origins(pattern)])
 
 
 def keepers(pattern: Pattern, format: Format) -> list[tuple[Pattern, tuple[str, Format]]]:

@@ -83,7 +83,7 @@ class Store:
 
     def holds(self, kind: str) -> bool:
         """Whether there is a value of a kind."""
-        return any([name[0] == kind for name in list(self.entries)])
+        return bool(self.entries) and any([name[0] == kind for name in list(self.entries)])
 
     def add(self, name: tuple[Any, ...], build: Callable[[], Any]) -> Any:
         """Builds a value and keeps it; that of the first thread that has built it is everybody's.
