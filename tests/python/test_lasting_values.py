@@ -88,6 +88,18 @@ def test_results_have_the_same_bits_throughout(
     assert any(isinstance(v, Call) and v.plain is not None for v in variants(A))
 
 
+@pytest.mark.parametrize(("longest", "format"), [(500, "sell(8)"), (700, "sell(8)"), (1500, None)])
+def test_rows_stay_in_their_order_where_sorting_them_gains_nothing(longest: int, format: str | None) -> None:
+    crow = torch.arange(20_001) * 2
+    crow[10_001:] += longest - 2  # one row is as much longer than all others
+    col = torch.cat([torch.arange(length) for length in crow.diff().tolist()])
+    A = ls.from_csr(crow, col, torch.rand(len(col)), (20_000, 2000))
+    result = A @ ones(A, 1)
+    for _ in range(CALLS):
+        assert torch.equal(A @ ones(A, 1), result)
+    assert copies(A) == ([] if format is None else [f"values {format}"])
+
+
 def in_blocks(dtype: torch.dtype) -> ls.SparseTensor:
     """A matrix whose 4 x 4 blocks are nearly full: what is missing in one is padding in that format."""
     blocks = torch.rand(101, 61) < 0.12

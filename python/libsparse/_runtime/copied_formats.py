@@ -17,6 +17,7 @@ from .problem import Operand, Problem, stored_values
 _HEIGHT = 8  # rows of a slice, which are computed in lanes
 _WINDOW = 4096  # rows that are sorted by their lengths where slices of neighbours would be padded too much
 _EVEN, _SORTED = 1.1, 1.25  # places per entry that slices may have, of neighbours and of sorted rows
+_ORDERED = 1.05  # times as many places as of sorted rows, up to which rows stay in their order
 _FILLED = 2.5  # places per entry that blocks may have: emptier ones of 16 rows don't pay
 _LEAST = 4096  # entries below which a product takes hardly longer than it takes to call
 _LONG = 128  # entries of a row on average, from which on lanes are filled along rows
@@ -118,17 +119,19 @@ def _in_blocks(pattern: Pattern) -> Format | None:
 def _in_lanes(pattern: Pattern) -> Format | None:
     """The format of a matrix with rows in lanes; None where rows aren't short.
 
-    Rows stay in their order where those of a slice have nearly the same lengths; else the rows of a window are sorted.
+    Rows stay in their order where those of a slice have nearly the same lengths, or where sorting them makes slices
+    hardly shorter; else the rows of a window are sorted.
     """
     (starts, _), rows = pattern.compressed(1), pattern.shape[pattern.format.order[0]]
     if pattern.size > _LONG * rows:
         return None
     lengths = starts.diff()
-    if places(lengths, _HEIGHT) <= _EVEN * pattern.size:
-        return _ordered_as(pattern, f"dl({_HEIGHT})")
-    if places(lengths, _HEIGHT, _WINDOW) <= _SORTED * pattern.size:
-        return _ordered_as(pattern, f"w({_WINDOW})l({_HEIGHT})")
-    return None
+    even, wanted = places(lengths, _HEIGHT), _ordered_as(pattern, f"dl({_HEIGHT})")
+    if even <= _EVEN * pattern.size:
+        return wanted
+    if (ordered := places(lengths, _HEIGHT, _WINDOW)) > _SORTED * pattern.size:
+        return None
+    return wanted if even <= _ORDERED * ordered else _ordered_as(pattern, f"w({_WINDOW})l({_HEIGHT})")
 
 
 def _narrow(pattern: Pattern) -> Format | None:
