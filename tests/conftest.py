@@ -9,6 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+# Read as torch loads OpenMP: else threads that wait keep cores busy for some milliseconds, which other tests need.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 import pytest
 import torch
 from libsparse._compiler import native
