@@ -69,7 +69,7 @@ test: build ## everything that has to pass
 
 .PHONY: test-go
 test-go: $(STAMPS)/tools ## the compiler's tests
-	CGO_ENABLED=0 GOGC=400 $(GO) test -timeout=30m $$(CGO_ENABLED=0 $(GO) list ./... | grep -v '/capi$$')
+	CGO_ENABLED=0 GOGC=400 OMP_WAIT_POLICY=passive $(GO) test -timeout=30m $$(CGO_ENABLED=0 $(GO) list ./... | grep -v '/capi$$')
 	CGO_ENABLED=1 $(GO) test ./capi/...
 
 .PHONY: test-py

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from libsparse._compiler import kernel
+from libsparse._compiler import kernel, target
 from libsparse._storage import conversion, sorting, statistics
 
 import libsparse as ls
@@ -252,6 +252,7 @@ def test_explain():
     assert Path(loaded.source).exists()
 
 
+@pytest.mark.skipif(target.level() != "x86-64-v4", reason="tiles of vectors of 64 bytes are expected")
 @pytest.mark.parametrize(("columns", "ahead"), [(64, 16), (128, 12), (256, 6)])
 def test_wide_rows_are_brought_near_later(columns: int, ahead: int) -> None:
     torch.manual_seed(0)
