@@ -9,8 +9,12 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-// maxUnroll bounds the iterations that an Unrolled loop asks the compiler to write out.
-const maxUnroll = 64
+// maxUnroll bounds the iterations that an Unrolled loop asks the compiler to write out, maxWritten the statements that these come to, with those of such loops
+// inside: of blocks of 64 times 64 entries they would keep it busy for minutes.
+const (
+	maxUnroll  = 64
+	maxWritten = 256
+)
 
 func (e *emitter) loop(s *ir.For) {
 	if s.Kind == ir.Shared {
@@ -22,7 +26,7 @@ func (e *emitter) loop(s *ir.For) {
 	case ir.Simd:
 		pragma = e.simdPragma(s)
 	case ir.Unrolled:
-		if n := trips(s); n > 1 && n <= maxUnroll {
+		if n := unrolled(s); n > 1 {
 			pragma = fmt.Sprintf("GCC unroll %d", n)
 		}
 	}
@@ -86,6 +90,34 @@ func trips(s *ir.For) int64 {
 		return 0
 	}
 	return (hi.Value - lo.Value + s.Step - 1) / s.Step
+}
+
+// unrolled is how many iterations of s are written out: all of an Unrolled loop, or a part that divides them where they come to too many statements.
+func unrolled(s *ir.For) int64 {
+	n := trips(s)
+	if s.Kind != ir.Unrolled || n < 2 || n > maxUnroll {
+		return 1
+	}
+	all, each := n, written(s.Body)
+	for n > 1 && (n*each > maxWritten || all%n != 0) {
+		n--
+	}
+	return n
+}
+
+// written is how many assignments and stores s is written out as.
+func written(s ir.Stmt) (count int64) {
+	ir.EachStmt(s, func(t ir.Stmt) {
+		switch t := t.(type) {
+		case *ir.Assign, *ir.Store:
+			count++
+		case *ir.For: // whose body is counted once
+			if n := unrolled(t); n > 1 {
+				count += (n - 1) * written(t.Body)
+			}
+		}
+	})
+	return count
 }
 
 // simdPragma is the directive of a Simd loop, or "" where none is valid.

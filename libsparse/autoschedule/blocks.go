@@ -11,10 +11,10 @@ import (
 )
 
 // blockRows sums rows of a block at once, so that what they read of the dense operand is loaded once for all of them; the columns of a block are their lanes
-// (ir.Spread). It reports whether blocks are walked.
+// (ir.Spread), or are written out: so there are as many rows as have all of these in the registers. It reports whether blocks are walked.
 func (d *Decision) blockRows(a bind.Assignment, w workspace) bool {
-	rows, name, count := d.blocked(a, w)
-	for count > d.machine.tile(a) {
+	rows, name, count, width := d.blocked(a, w)
+	for count > 1 && (count > schedule.MaxUnroll || count*width > d.machine.tile(a)) {
 		count = divisor(count)
 	}
 	if count > 1 {
@@ -26,11 +26,11 @@ func (d *Decision) blockRows(a bind.Assignment, w workspace) bool {
 // blockTile keeps a tile of the result in the registers across the blocks of a row: several rows of all n columns, or of a strip of them where the
 // registers have no room for two. It reports whether it does.
 func (d *Decision) blockTile(a bind.Assignment, w workspace, n int64) bool {
-	rows, name, height := d.blocked(a, w)
+	rows, name, height, _ := d.blocked(a, w)
 	tile, v := d.machine.tile(a), d.Order[len(d.Order)-1]
 	fitting := func(width int64) int64 { // how many rows of a block have so many sums each in the registers
 		count := height
-		for count > 1 && count*width > tile {
+		for count > 1 && (count > schedule.MaxUnroll || count*width > tile) {
 			count = divisor(count)
 		}
 		return count
@@ -65,11 +65,11 @@ func (d *Decision) blockTile(a bind.Assignment, w workspace, n int64) bool {
 // tileRows is how many rows a tile of strips has where a block is as high: about as many as vectors of a row, so that most of what is loaded is shared.
 const tileRows = 4
 
-// blocked is the loop outside of a workspace over the rows of a matrix whose blocks are walked inside, the name of that and the height of the blocks; 1
+// blocked is the loop outside of a workspace over the rows of a matrix whose blocks are walked inside, the name of that and the extents of the blocks; 1
 // where there is none.
-func (d *Decision) blocked(a bind.Assignment, w workspace) (rows index.Var, name string, height int64) {
+func (d *Decision) blocked(a bind.Assignment, w workspace) (rows index.Var, name string, height, width int64) {
 	if w.at < 1 || a.Result().Discovered() {
-		return "", "", 1
+		return "", "", 1, 1
 	}
 	depth, around := w.at-1, d.plan.around
 	for depth > 0 && around[depth+1] <= around[depth] { // a single row of a dense operand
@@ -82,11 +82,11 @@ func (d *Decision) blocked(a bind.Assignment, w workspace) (rows index.Var, name
 			continue
 		}
 		if below, ok := s.Levels[1].(format.Blocks); ok && s.Levels[0].Props().Full && dense(a, rows) {
-			height, _ = below.Block()
-			return rows, acc.Tensor.Name, height
+			height, width = below.Block()
+			return rows, acc.Tensor.Name, height, width
 		}
 	}
-	return "", "", 1
+	return "", "", 1, 1
 }
 
 func (d *Decision) atOnce(rows index.Var, name string, count int64) {

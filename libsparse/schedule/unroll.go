@@ -15,13 +15,13 @@ type Unroll struct {
 
 func (c Unroll) String() string { return fmt.Sprintf("unroll(%s, %d)", c.Var, c.Factor) }
 
-// maxUnroll is how many iterations may be written out: more makes C that takes long to compile and runs no faster.
-const maxUnroll = 64
+// MaxUnroll is how many iterations may be written out: more makes C that takes long to compile and runs no faster.
+const MaxUnroll = 64
 
 // Apply implements Command.
 func (c Unroll) Apply(p *cin.Program) (*cin.Program, error) {
-	if c.Factor < 2 || c.Factor > maxUnroll {
-		return nil, failf(c, "the factor has to be from 2 to %d", maxUnroll)
+	if c.Factor < 2 || c.Factor > MaxUnroll {
+		return nil, failf(c, "the factor has to be from 2 to %d", MaxUnroll)
 	}
 	q := p.Clone()
 	body, ok := rewrite(p.Body, c.Var, func(f *cin.Forall) cin.Stmt {
