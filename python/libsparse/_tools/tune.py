@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 import statistics
 import sys
@@ -87,7 +88,7 @@ def tune(
         >>> len(report[0].trials)
         3
     """
-    until, start = _end(method, budget, seconds), _seed(seed)
+    budget, until, start = _measurements(budget), _end(method, seconds), _seed(seed)
     if callable(fn_or_spec):
         work = _call_of(fn_or_spec, args, named)
     elif isinstance(fn_or_spec, str):
@@ -114,7 +115,19 @@ class _Limits(NamedTuple):
     stops: bool = False
 
 
-def _end(method: str, budget: int | None, seconds: float | None) -> float:
+def _measurements(budget: Any) -> int | None:
+    """The budget as an int, or None.
+
+    Raises:
+        FormatError: It is neither.
+    """
+    number = None if budget is None else _integer(budget)
+    if budget is not None and (number is None or number < 1):
+        raise FormatError(f"tune(budget={_shown(budget)}): expected a positive number of measurements")
+    return number
+
+
+def _end(method: str, seconds: Any) -> float:
     """When to stop, by the clock that only goes forward.
 
     Raises:
@@ -122,29 +135,33 @@ def _end(method: str, budget: int | None, seconds: float | None) -> float:
     """
     if method not in _METHODS:
         raise FormatError(f"tune(method={method!r}): expected 'bayesian' or 'learned'")
-    if budget is not None and (type(budget) is not int or budget < 1):
-        raise FormatError(f"tune(budget={_shown(budget)}): expected a positive number of measurements")
     with suppress(OverflowError):  # of integers that no float is as large as
         if seconds is None:
             return float("inf")
-        if isinstance(seconds, (int, float)) and seconds > 0:
-            return time.monotonic() + seconds
+        if isinstance(seconds, numbers.Real) and float(seconds) > 0:  # NumPy's are, too
+            return time.monotonic() + float(seconds)
     raise FormatError(f"tune(seconds={_shown(seconds)}): expected a positive number, or None")
 
 
 def _seed(seed: Any) -> int:
-    """The seed as an int; NumPy's integers and tensors of one are, too.
+    """The seed as an int.
 
     Raises:
         FormatError: It is none, or out of range.
     """
-    kind = str(getattr(seed, "dtype", type(seed).__name__))
-    if "bool" not in kind and not getattr(seed, "ndim", 0):
+    number = _integer(seed)
+    if number is None or not 0 <= number < 1 << 63:
+        raise FormatError(f"tune(seed={_shown(seed)}): expected an integer from 0 to 2**63 - 1")
+    return number
+
+
+def _integer(value: Any) -> int | None:
+    """An integer of Python's or NumPy's, or a tensor of one, as an int; None of anything else."""
+    kind = str(getattr(value, "dtype", type(value).__name__))
+    if "bool" not in kind and not getattr(value, "ndim", 0):
         with suppress(TypeError, RuntimeError):
-            number = operator.index(seed)
-            if 0 <= number < 1 << 63:
-                return number
-    raise FormatError(f"tune(seed={_shown(seed)}): expected an integer from 0 to 2**63 - 1")
+            return operator.index(value)
+    return None
 
 
 def _shown(value: Any) -> str:

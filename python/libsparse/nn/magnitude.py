@@ -39,21 +39,51 @@ def largest(weight: Tensor, density: float | None, mask: Any, block: Any, n_m: A
     if block is not None:
         if mask is not None or n_m is not None:
             raise ls.DtypeError("from_dense: block= goes with density=, or alone")
-        return _blocks(weight, density, *block)
+        height, width = _pair("block", block, "(height, width)")
+        if min(height, width) < 1:
+            raise ls.ShapeError(f"block is {block}; expected a height and a width from 1 on")
+        return _blocks(weight, density, height, width)
     if mask is not None:
         kept = entries_of(mask, (weight.shape[0], weight.shape[1]))
         return kept.with_values(weight[kept.row, kept.col])
     if n_m is not None:
-        return _of_every(weight, *n_m)
+        return _of_every(weight, *_pair("n_m", n_m, "(n, m): of every m successive weights n are kept"))
     chosen = weight != 0 if density is None else _most(weight.abs(), density)
     pattern = ls.from_mask(chosen)
     return pattern.with_values(weight[chosen])
 
 
+def norms(values: Tensor, dims: tuple[int, ...]) -> Tensor:
+    """The norms of blocks over some dimensions, in float64: squares of small weights of other dtypes may be 0 there."""
+    found: Tensor = torch.linalg.vector_norm(values.abs().double(), dim=dims)
+    return found
+
+
+def check_share(name: str, value: Any) -> None:
+    """Checks a number from 0 to 1.
+
+    Raises:
+        DtypeError: It is no number.
+        ShapeError: It is another one.
+    """
+    try:
+        within = bool(0 <= value <= 1)
+    except TypeError:
+        raise ls.DtypeError(f"{name} is a {type(value).__name__}; expected a share from 0 to 1") from None
+    if not within:
+        raise ls.ShapeError(f"{name} is {value}; expected a share from 0 to 1")
+
+
+def _pair(name: str, value: Any, expected: str) -> tuple[int, int]:
+    """Two integers, as a tuple or a list."""
+    if not isinstance(value, (tuple, list)) or [type(n) for n in value] != [int, int]:
+        raise ls.DtypeError(f"{name} is {value!r}; expected two integers, {expected}")
+    return value[0], value[1]
+
+
 def _most(sizes: Tensor, density: float) -> Tensor:
     """The places of the largest numbers, a share of all."""
-    if not 0 <= density <= 1:
-        raise ls.ShapeError(f"density is {density}; expected a share from 0 to 1")
+    check_share("density", density)
     chosen = torch.zeros(sizes.numel(), dtype=torch.bool, device="cpu")
     chosen[sizes.reshape(-1).topk(round(density * sizes.numel()), sorted=False).indices] = True
     return chosen.view_as(sizes)
@@ -75,7 +105,7 @@ def _blocks(weight: Tensor, density: float | None, height: int, width: int) -> A
     rows, columns = weight.shape
     padded = torch.nn.functional.pad(weight, (0, -columns % width, 0, -rows % height))
     blocks = padded.view(padded.shape[0] // height, height, -1, width).transpose(1, 2)
-    norms = blocks.square().sum((2, 3))
-    chosen = norms > 0 if density is None else _most(norms, density)
+    sizes = norms(blocks, (2, 3))
+    chosen = sizes != 0 if density is None else _most(sizes, density)
     pattern = ls.from_mask(chosen)
     return ls.from_bsr(pattern.crow_indices(), pattern.col_indices(), blocks[chosen].contiguous(), (rows, columns))

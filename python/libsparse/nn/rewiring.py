@@ -11,6 +11,8 @@ import libsparse as ls
 from libsparse._lang.records import NamedTuple
 from libsparse._ops.operands import same_entries
 
+from . import magnitude
+
 _CHUNK = 1 << 20  # numbers of the dense gradient that are in memory at a time
 
 
@@ -66,14 +68,15 @@ class Blocks(NamedTuple):
 
 def without_smallest(blocks: Blocks, fraction: float, signs_apart: bool) -> Tensor:
     """Which blocks stay, as a bool tensor (blocks,)."""
-    if not 0 <= fraction <= 1:
-        raise ls.ShapeError(f"prune: fraction is {fraction}; expected a share from 0 to 1")
-    sizes = blocks.values.square().sum(1)
+    magnitude.check_share("prune: fraction", fraction)
+    sizes = magnitude.norms(blocks.values, (1,))
     keep = torch.ones(len(sizes), dtype=torch.bool, device="cpu")
     groups = [keep.clone()]
     if signs_apart:
         if blocks.block != (1, 1):
             raise ls.UnsupportedError("prune: signs_apart=True needs single weights, and this layer stores blocks")
+        if blocks.values.is_complex():
+            raise ls.UnsupportedError(f"prune: signs_apart=True needs signs, and weights are {blocks.values.dtype}")
         groups = [blocks.values[:, 0] >= 0, blocks.values[:, 0] < 0]
     for group in groups:
         places = group.nonzero()[:, 0]
@@ -111,7 +114,7 @@ def steepest_places(blocks: Blocks, count: int, seen: list[tuple[Tensor, Tensor]
     height, width = blocks.block
     count = min(_counted(count), rows * columns - len(blocks.keys))
     step = max(1, _CHUNK // (columns * height * width))
-    best, places = blocks.values.new_empty(0), blocks.keys[:0]
+    best, places = blocks.values.new_empty(0, dtype=torch.float64), blocks.keys[:0]
     stored = blocks.keys.sort().values
     for start in range(0, rows, step):
         stop = min(start + step, rows)
@@ -126,12 +129,13 @@ def steepest_places(blocks: Blocks, count: int, seen: list[tuple[Tensor, Tensor]
 
 
 def _block_sizes(seen: list[tuple[Tensor, Tensor]], start: int, stop: int, blocks: Blocks) -> Tensor:
-    """The squared norms of blocks of the dense gradient, for some rows of it."""
+    """The norms of blocks of the dense gradient, for some rows of it; autocast gives results another dtype."""
     height, width = blocks.block
-    gradient: Any = sum(g[:, start:stop].T @ x for x, g in seen)
+    dtype = torch.promote_types(blocks.values.dtype, torch.float32)
+    gradient: Any = sum(g[:, start:stop].T.to(dtype) @ x.to(dtype).conj() for x, g in seen)
     pad = (0, -gradient.shape[1] % width, 0, -gradient.shape[0] % height)
-    padded = torch.nn.functional.pad(gradient, pad).square()
-    return padded.view(padded.shape[0] // height, height, -1, width).sum((1, 3)).view(-1)
+    padded = torch.nn.functional.pad(gradient, pad)
+    return magnitude.norms(padded.view(padded.shape[0] // height, height, -1, width), (1, 3)).view(-1)
 
 
 def _counted(count: int) -> int:
