@@ -7,7 +7,10 @@ import json
 import pytest
 import torch
 from libsparse._compiler import request
+from libsparse._runtime import tuned
 from libsparse._tools import limits
+
+import libsparse as ls
 
 TRIAL = [{"a": "1"}, "parallelize(i, threads)", 1.1, ""]
 PATTERN = {"schedule": None, "formats": "csr", "gain": 1.0, "when": "2026-11-27 20:00", "trials": [TRIAL]}
@@ -47,3 +50,19 @@ def test_the_rate_of_the_machine_is_measured_without_random_numbers():
     before = torch.get_rng_state()
     limits._rate.__wrapped__(torch.float32, 1)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_schedules_that_are_refused_since_they_were_kept(tmp_path):
+    A, x = ls.random((30, 20), 0.3), torch.rand(20)
+    with ls.options(cache_dir=str(tmp_path)):
+        ls.tune("ij,j->i", A, x, budget=3)
+        (file,) = tmp_path.glob("v*/tuned/*.json")
+        kept = json.loads(file.read_text())
+        for pattern in kept["patterns"].values():
+            pattern["schedule"] = "turn(i, j)"
+            pattern["trials"] = [pattern["trials"][0], *([t[0], "turn(i, j)", 0.1, ""] for t in pattern["trials"][1:])]
+        file.write_text(json.dumps(kept))
+        tuned._changed()
+        report = ls.tune("ij,j->i", A, x, budget=3)
+        assert report[0].winner is None
+        torch.testing.assert_close(A @ x, A.to_dense() @ x)

@@ -6,6 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -316,7 +317,10 @@ def decide(
     measured = sorted((t for t in trials[1:] if t.ratio is not None), key=lambda t: t.ratio or 0.0)
     best_ones = [t for t in measured[:_FINALISTS] if subject.worth_comparing(t.ratio or 0.0)]
     last = [t for t in measured if t.schedule == kept and t not in best_ones]
-    finalists = [(trial, subject.variant(trial.schedule)[0]) for trial in (*best_ones, *last)]
+    finalists = []
+    for trial in (*best_ones, *last):
+        with suppress(LibsparseError, MemoryError):  # what an earlier search has measured may be refused now
+            finalists.append((trial, subject.variant(trial.schedule)[0]))
     *times, own = subject.compare([variant for _, variant in finalists])
     if not finalists:
         return None, None, own, own
