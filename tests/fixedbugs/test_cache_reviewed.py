@@ -149,8 +149,8 @@ def _subject(operation, dtype: torch.dtype) -> candidates.Paced:
             found.look()
         finally:
             tally.watch(False)
-        own = [s for s in found.every.values() if s.call() is not None and s.operands()[0].pattern is A.pattern]
-        site = next(s for s in own if len(s.operands()) == 2)  # other tests may have left theirs
+        own = [s for s in found.every.values() if any(o.pattern is A.pattern for o in s.operands())]  # not other tests'
+        site = next(s for s in own if s.call() is not None and len(s.operands()) == 2)
         job = site.job(True, 40, 1 << 30)
         operands = [o.with_data(messages.filled(o.data.dtype, o.data.shape, o.data.stride())) for o in job.operands]
         return candidates.Paced(job._replace(share=1.0, operands=operands))
