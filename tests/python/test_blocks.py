@@ -50,12 +50,14 @@ def test_gradients_reductions_and_samples(blocks):
     torch.testing.assert_close(ls.sddmm(A, y, x.T).to_dense(), (y @ x.T) * D)
 
 
-@pytest.mark.skipif(target.level() != "x86-64-v4", reason="tiles of vectors of 64 bytes are expected")
 def test_rows_of_a_block_are_computed_at_once():
     A, x = ls.random((40, 40), 0.2).to_format("bsr(4,4)"), torch.rand(40, 256)
     text = str(ls.explain("y(i,k) = A(i,j) * x(j,k)", A=A, x=x, stage="schedule"))
-    assert "unroll(i, 4)" in text
-    assert "split(k, k0, k1, 64)" in text or "split(k, k0, k1, 16)" in text
+    if target.level() == "x86-64-v4":
+        assert "unroll(i, 4)" in text
+        assert "split(k, k0, k1, 64)" in text or "split(k, k0, k1, 16)" in text
+    else:  # narrower vectors: fewer of their registers hold a tile, of one row
+        assert f"split(k, k0, k1, {64 if target.level() == 'x86-64-v3' else 32}, tail=" in text
 
 
 @pytest.mark.parametrize("blocks", BLOCKS)

@@ -73,14 +73,14 @@ def test_other_sums(width: int) -> None:
     torch.testing.assert_close(ls.sddmm(A, q, k.T).to_dense(), dense * (q @ k.T))
 
 
-@pytest.mark.skipif(not target.level().startswith("x86-64-v"), reason="tiles of vectors of 32 bytes are expected")
 def test_a_row_is_read_once() -> None:
     A = operand(torch.float32)
     q, k = torch.randn(40, 12), torch.randn(50, 12)
     assert "bound(k, 9, 15)" in ls.explain("ij,ik,jk->ij", A, q, k, stage="schedule")
     for width in (12, 21, 47):
         schedule = ls.explain("ij,jk->ik", A, torch.randn(50, width), stage="schedule")
-        assert f"split(k, k0, k1, {width // 8 * 8}, tail=8, joined)" in schedule
+        narrow = width == 47 and not target.level().startswith("x86-64-v")  # vectors of 16 bytes: 40 sums are too many
+        assert f"split(k, k0, k1, {32 if narrow else width // 8 * 8}, tail=8{'' if narrow else ', joined'})" in schedule
     refused = ls.schedule("ij,jk->ik", A, torch.randn(50, 17)).reorder("i", "j", "k")
     refused = refused.split("k", "k0", "k1", 8, tail=8, joined=True).reorder("i", "k0", "j", "k1")
     with pytest.raises(ls.ShapeError, match="does not suit the operands' shapes"):
