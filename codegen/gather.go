@@ -82,8 +82,8 @@ const (
 	gatherNarrow   = "gather_narrow"
 )
 
-// atOnce begins the names of helpers that read eight elements by an instruction.
-const atOnce = "at_once_"
+// atOnce begins the names of helpers that read eight elements by an instruction: they come after those with a load for each, which they call where there is none.
+const atOnce = "vector_"
 
 // gather notes the use of a helper that reads a vector of type t at coordinates, and returns its name.
 func (u *uses) gather(kind string, t ir.Type) string {

@@ -24,13 +24,15 @@ func (e *emitter) drain(s *ir.Drain) {
 // streamText is the helper of a streaming store of a vector.
 func (h helper) streamText() string {
 	instruction := map[dtype.T]string{dtype.F32: "movntps", dtype.F64: "movntpd"}[h.t.Elem]
-	if bytes := h.t.Lanes * h.t.Elem.Size(); bytes > 16 { // those of the first vectors have no number
+	bytes := h.t.Lanes * h.t.Elem.Size()
+	if bytes > 16 { // those of the first vectors have no number
 		instruction += strconv.Itoa(8 * bytes)
 	}
-	return strings.NewReplacer("ELEMENT", elemType(h.t.Elem), "VECTOR", vectorName(h.t), "NAME", h.name(), "INSTRUCTION", instruction).Replace(
+	instructions := map[int]string{16: "__SSE2__", 32: "__AVX__", 64: "__AVX512F__"}[bytes]
+	return strings.NewReplacer("INSTRUCTIONS", instructions, "ELEMENT", elemType(h.t.Elem), "VECTOR", vectorName(h.t), "NAME", h.name(), "INSTRUCTION", instruction).Replace(
 		`static inline void NAME(ELEMENT *to, VECTOR value)
 {
-#if defined(__x86_64__) && !defined(__clang__)
+#if defined INSTRUCTIONS && !defined __clang__
     __builtin_ia32_INSTRUCTION(to, value);
 #else
     *(VECTOR *)to = value;

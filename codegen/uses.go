@@ -129,6 +129,7 @@ func (h helper) name() string {
 }
 
 // before is text with everything that stands before it: declarations, vector types and helper functions, in an order that depends on nothing but the content.
+// Helper functions stand in the order of their names: each calls others only whose names come before its own.
 func (u *uses) before(text string) string {
 	var out strings.Builder
 	if len(u.vectors) > 0 {

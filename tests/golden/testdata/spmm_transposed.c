@@ -60,7 +60,7 @@ static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int
 
 static inline void stream_f32x8(float *to, f32x8 value)
 {
-#if defined(__x86_64__) && !defined(__clang__)
+#if defined __AVX__ && !defined __clang__
     __builtin_ia32_movntps256(to, value);
 #else
     *(f32x8 *)to = value;

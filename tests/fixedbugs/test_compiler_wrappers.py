@@ -1,0 +1,44 @@
+"""Compilers that are scripts around others: some take `-march=native` away, and with it the names of instructions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.compiler
+
+WRAPPER = """#!/bin/sh
+for argument do
+    shift
+    [ "$argument" = -march=native ] || set -- "$@" "$argument"
+done
+exec {compiler} "$@"
+"""
+
+PRODUCTS = """
+import torch, libsparse as ls
+A, X = ls.random((300, 300), 0.1), torch.randn(300, 64)
+D = A.to_dense()
+for _ in range(5):
+    torch.testing.assert_close(A @ X[:, 0], D @ X[:, 0])
+    torch.testing.assert_close(A @ X, D @ X)
+    torch.testing.assert_close((A.half() @ X.half()).float(), D @ X, rtol=1e-2, atol=5e-2)
+torch.testing.assert_close((A @ A).to_dense(), D @ D)
+torch.testing.assert_close(torch.softmax(A, 1).to_dense(), D.masked_fill(D == 0, -torch.inf).softmax(1))
+print("equal")
+"""
+
+
+def test_a_compiler_that_is_kept_from_the_instructions_of_the_processor(tmp_path: Path) -> None:
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    wrapper = tmp_path / "gcc"
+    wrapper.write_text(WRAPPER.format(compiler=compiler), encoding="utf-8")
+    wrapper.chmod(0o755)
+    environment = {**os.environ, "CC": str(wrapper), "LIBSPARSE_CACHE_DIR": str(tmp_path / "cache")}
+    run = subprocess.run([sys.executable, "-c", PRODUCTS], env=environment, capture_output=True, text=True, check=False)
+    assert run.stdout == "equal\n", run.stderr
