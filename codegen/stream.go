@@ -21,6 +21,9 @@ func (e *emitter) drain(s *ir.Drain) {
 	e.line("}")
 }
 
+// vectorMacros are what C compilers define where they compile for x86 with vector registers of so many bytes.
+var vectorMacros = map[int]string{16: "__SSE2__", 32: "__AVX__", 64: "__AVX512F__"}
+
 // streamText is the helper of a streaming store of a vector.
 func (h helper) streamText() string {
 	instruction := map[dtype.T]string{dtype.F32: "movntps", dtype.F64: "movntpd"}[h.t.Elem]
@@ -28,11 +31,10 @@ func (h helper) streamText() string {
 	if bytes > 16 { // those of the first vectors have no number
 		instruction += strconv.Itoa(8 * bytes)
 	}
-	instructions := map[int]string{16: "__SSE2__", 32: "__AVX__", 64: "__AVX512F__"}[bytes]
-	return strings.NewReplacer("INSTRUCTIONS", instructions, "ELEMENT", elemType(h.t.Elem), "VECTOR", vectorName(h.t), "NAME", h.name(), "INSTRUCTION", instruction).Replace(
+	return strings.NewReplacer("MACRO", vectorMacros[bytes], "ELEMENT", elemType(h.t.Elem), "VECTOR", vectorName(h.t), "NAME", h.name(), "INSTRUCTION", instruction).Replace(
 		`static inline void NAME(ELEMENT *to, VECTOR value)
 {
-#if defined INSTRUCTIONS && !defined __clang__
+#if defined MACRO && !defined __clang__
     __builtin_ia32_INSTRUCTION(to, value);
 #else
     *(VECTOR *)to = value;

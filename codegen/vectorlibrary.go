@@ -83,7 +83,7 @@ func (e *emitter) oneOfVector(op dtype.Op, t ir.Type, values ...ir.Expr) string 
 
 // longerText is the body of a function of one or two vectors that is computed on longer ones.
 var longerText = map[int]string{
-	1: `LONG FUNCTION(LONG);
+	1: `    LONG FUNCTION(LONG);
     LONG longer;
     for (int lane = 0; lane < COUNT; lane++) {
         longer[lane] = x[lane % WIDTH];
@@ -93,7 +93,7 @@ var longerText = map[int]string{
         x[lane] = longer[lane];
     }
     return x;`,
-	2: `LONG FUNCTION(LONG, LONG);
+	2: `    LONG FUNCTION(LONG, LONG);
     LONG longer, other;
     for (int lane = 0; lane < COUNT; lane++) {
         longer[lane] = x[lane % WIDTH];
@@ -114,20 +114,31 @@ func lanewise(op dtype.Op, t ir.Type, longer int) string {
 	}
 	name, library := libraryFunction(op, t.Elem)
 	size := t.Lanes * t.Elem.Size()
-	text := "for (int lane = 0; lane < WIDTH; lane++) {\n        x[lane] = FUNCTION(x[lane]);\n    }\n    return x;"
-	switch {
-	case !library: // the absolute value of an integer
+	text := "    for (int lane = 0; lane < WIDTH; lane++) {\n        x[lane] = FUNCTION(x[lane]);\n    }\n    return x;"
+	if !library { // the absolute value of an integer
 		text = strings.Replace(text, "FUNCTION(x[lane])", "x[lane] < 0 ? (ELEMENT)-x[lane] : x[lane]", 1)
+	}
+	text = strings.ReplaceAll(text, "FUNCTION", name)
+	switch {
 	case longer > 0:
 		long := ir.Type{Elem: t.Elem, Lanes: longer}
-		name, text = vectorFunction(op, long), strings.NewReplacer("LONG", vectorName(long), "COUNT", strconv.Itoa(longer)).Replace(longerText[op.Arity()])
+		called := strings.NewReplacer("LONG", vectorName(long), "COUNT", strconv.Itoa(longer), "FUNCTION", vectorFunction(op, long)).Replace(longerText[op.Arity()])
+		text = passed(longer*t.Elem.Size(), called, text)
 	case op.Approximates() && size >= 16 && size <= 64:
-		name, text = vectorFunction(op, t), "VECTOR FUNCTION(VECTOR);\n    return FUNCTION(x);"
+		text = passed(size, strings.ReplaceAll("    VECTOR FUNCTION(VECTOR);\n    return FUNCTION(x);", "FUNCTION", vectorFunction(op, t)), text)
 	}
 	parameters := "VECTOR x"
 	if op.Arity() == 2 {
 		parameters = "VECTOR x, VECTOR y"
 		text = strings.NewReplacer("(VECTOR)", "(VECTOR, VECTOR)", "(x)", "(x, y)", "(x[lane])", "(x[lane], y[lane])").Replace(text)
 	}
-	return "static inline VECTOR NAME(" + parameters + ")\n{\n    " + strings.ReplaceAll(text, "FUNCTION", name) + "\n}\n"
+	return "static inline VECTOR NAME(" + parameters + ")\n{\n" + text + "\n}\n"
+}
+
+// passed is text that calls a function of vectors of so many bytes, and other text where the C compiler is kept from the registers in which they are passed.
+func passed(bytes int, text, other string) string {
+	if bytes == 16 { // which all x86 of 64 bits have
+		return text
+	}
+	return "#if defined " + vectorMacros[bytes] + "\n" + text + "\n#else\n" + other + "\n#endif"
 }

@@ -30,6 +30,9 @@ for _ in range(5):
     torch.testing.assert_close((A.half() @ X.half()).float(), D @ X, rtol=1e-2, atol=5e-2)
 torch.testing.assert_close((A @ A).to_dense(), D @ D)
 torch.testing.assert_close(torch.softmax(A, 1).to_dense(), D.masked_fill(D == 0, -torch.inf).softmax(1))
+torch.testing.assert_close(torch.tanh(A).to_dense(), D.tanh())
+powers = ls.evaluate("y(i) = tanh(A(i,j)) * pow(A(i,j), 2.5)", A=A.abs())
+torch.testing.assert_close(powers, (D.abs().tanh() * D.abs() ** 2.5).sum(1))
 print("equal")
 """
 
