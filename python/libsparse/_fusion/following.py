@@ -7,6 +7,7 @@ call does.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable
 from threading import get_ident
@@ -180,6 +181,8 @@ class Follower(Recorder):
 
 
 _lock = threading.Lock()
+# A forked child would find it taken for good, and the count half changed, had another thread held it.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _open = 0
 _apply = torch.autograd.Function.__dict__["apply"]
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import torch
 
+from libsparse._lang.cached import cached_property
 from libsparse._lang.errors import FormatError
 
 from . import levels
@@ -80,28 +81,28 @@ class Format:
         """The rank, None while it is open (`coo`, `csf`, `dense`)."""
         return len(self.levels) if self.levels else None
 
-    @functools.cached_property
+    @cached_property
     def pads(self) -> bool:
         """Whether entries are stored that nobody gave: whole blocks, diagonals, or a dense level below a sparse one."""
         return not self.is_dense and any(level.full or level.filling for level in self.kinds[-1:])
 
-    @functools.cached_property
+    @cached_property
     def sparse_levels(self) -> int:
         """How many levels there are down to the last that is not dense: each entry has a dense block of the others."""
         return max([n + 1 for n, letter in enumerate(self.levels) if letter != "d"], default=0)
 
-    @functools.cached_property
+    @cached_property
     def padded(self) -> bool:
         """Whether some values belong to no entry."""
         return any(level.padded for level in self.kinds)
 
-    @functools.cached_property
+    @cached_property
     def writable(self) -> Format:
         """This format with the sources of conversion-only levels in their places, which kernels can write."""
         letters = "".join(level.source or level.text for level in self.kinds)
         return Format(f"{letters}:{','.join(map(str, self.order))}") if self.levels else self
 
-    @functools.cached_property
+    @cached_property
     def compressed(self) -> Format:
         """The format of the same order that stores no more than the entries."""
         return Format("s" * len(self.order) + ":" + ",".join(map(str, self.order)))
@@ -183,7 +184,7 @@ class Format:
         """The name where there is one, the letters otherwise."""
         return self._name
 
-    @functools.cached_property
+    @cached_property
     def _name(self) -> str:
         for name, count, pattern in _shown():
             found = pattern.fullmatch(self.text)

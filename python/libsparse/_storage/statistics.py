@@ -6,7 +6,6 @@ divide their work by the positions themselves.
 
 from __future__ import annotations
 
-import functools
 import operator
 from array import array
 from collections.abc import Sequence
@@ -14,6 +13,8 @@ from ctypes import string_at
 
 import torch
 from torch import Tensor
+
+from libsparse._lang.cached import cached_property
 
 from . import memory, sorting
 from .format import Format
@@ -109,7 +110,7 @@ class Statistics:
         kinds = format.kinds
         self._listed = len(kinds) == 2 and _dense(kinds[0]) and kinds[1].lists  # CSR or CSC
 
-    @functools.cached_property
+    @cached_property
     def lengths(self) -> Tensor | None:
         """How many entries lie below each position of the first level; None where its second level has no positions."""
         kinds = self._format.kinds
@@ -125,7 +126,7 @@ class Statistics:
                 return None
         return begins.diff()
 
-    @functools.cached_property
+    @cached_property
     def stored(self) -> int:
         """How many places hold an entry, where coordinates mark those that don't, as in ELL and SELL; elsewhere all."""
         last, coordinates = self._format.kinds[-1], self._crd[-1]
@@ -133,19 +134,19 @@ class Statistics:
             return self._size
         return int((coordinates >= 0).sum())
 
-    @functools.cached_property
+    @cached_property
     def longest(self) -> int:
         """The number of entries of the fullest row; 0 where rows are not known."""
         return int(self.lengths.max()) if self.lengths is not None and len(self.lengths) else 0
 
-    @functools.cached_property
+    @cached_property
     def empty(self) -> int:
         """How many coordinates of the first mode have no entry; 0 where rows are not known."""
         if self.lengths is None:
             return 0
         return self._rows - int((self.lengths > 0).sum())
 
-    @functools.cached_property
+    @cached_property
     def half(self) -> float:
         """The share of the rows that half of the entries are in: 0.5 where rows are equal, near 0 for a power law."""
         if self.lengths is None or not self.longest:
@@ -153,7 +154,7 @@ class Statistics:
         order = self.lengths.sort(descending=True).values.cumsum(0)
         return (int(torch.searchsorted(order, (int(order[-1]) + 1) // 2)) + 1) / max(self._rows, 1)
 
-    @functools.cached_property
+    @cached_property
     def skew(self) -> tuple[float, ...]:
         """For each level, how unevenly entries are spread over its coordinates: 1 where all have equally many.
 
@@ -168,7 +169,7 @@ class Statistics:
             squares.append((torch.bincount(columns, minlength=self._columns), self._columns))
         return tuple(float(n.double().square().sum()) * extent / self._size**2 for n, extent in squares)
 
-    @functools.cached_property
+    @cached_property
     def reach(self) -> float | None:
         """How far from the diagonal rows go on average, as a share of the columns, of a matrix in CSR or CSC."""
         columns = self._crd[-1]
@@ -183,7 +184,7 @@ class Statistics:
         far = torch.maximum((columns[first] - diagonal).abs(), (columns[last] - diagonal).abs())
         return float(far.mean()) / self._columns
 
-    @functools.cached_property
+    @cached_property
     def scattered(self) -> bool:
         """Whether coordinates of neighbouring entries are seldom neighbours, which no processor guesses ahead.
 
@@ -200,12 +201,12 @@ class Statistics:
         entries = _RUNS * _RUN
         return beside < _NEIGHBOURS * entries and below < _BELOW * entries
 
-    @functools.cached_property
+    @cached_property
     def uneven(self) -> bool:
         """Whether neighbours differ so often in vectors of entries that no processor foresees the ends of rows."""
         return self._rows >= _ROWS and _SHORT * self._rows <= self._size and self._differ(_VECTOR)
 
-    @functools.cached_property
+    @cached_property
     def ragged(self) -> bool:
         """Whether neighbours differ so often in their entries that no processor foresees the ends of rows."""
         return _RAGGED_ROWS <= self._rows <= self._size and self._differ(1)
@@ -217,7 +218,7 @@ class Statistics:
             return False
         return _alike(begins, rows, vector) < _ALIKE * 2 * _RUNS * (_RUN - 1)
 
-    @functools.cached_property
+    @cached_property
     def adjacent(self) -> bool:
         """Whether the entries of neighbouring rows mostly have neighbouring columns, as on diagonals, of a sample.
 
@@ -245,7 +246,7 @@ class Statistics:
         together = (steps.diff() == 1).all(-1) & found
         return int(together.sum()) >= max(_ADJACENT * count, 1)
 
-    @functools.cached_property
+    @cached_property
     def blocks(self) -> tuple[int, int] | None:
         """The height and width of blocks that rows are multiplied by many columns fastest in, by a sample.
 
@@ -275,19 +276,19 @@ class Statistics:
         best = min(costs, key=costs.__getitem__)
         return best if costs[best] < 1 + _BEGUN / 2 else None
 
-    @functools.cached_property
+    @cached_property
     def bandwidth(self) -> int:
         """The largest distance of an entry from the diagonal, of a matrix in CSR or CSC; 0 of anything else."""
         places = self._places()
         return 0 if places is None else int((places[1] - places[0]).abs().max())
 
-    @functools.cached_property
+    @cached_property
     def diagonals(self) -> int:
         """How many diagonals have entries, of a matrix in CSR or CSC; 0 of anything else."""
         places = self._places()
         return 0 if places is None else len(torch.unique(places[1] - places[0]))
 
-    @functools.cached_property
+    @cached_property
     def block_fill(self) -> float:
         """How full the 4 x 4 blocks that have entries are on average, of a matrix in CSR or CSC; 0 of anything else."""
         places = self.in_blocks(_BLOCK, _BLOCK)

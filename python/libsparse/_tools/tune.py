@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import operator
+import os
 import statistics
 import sys
 import threading
@@ -38,6 +39,14 @@ _LEAST = 6  # measurements of a computation that are worth it
 _USUAL, _PROMISING = 60, 11  # measurements by default: of all, and of what the learned model proposes for each
 _METHODS = ("bayesian", "learned")
 _SHARE = 0.03  # of the time, below which a computation of a function is left alone
+
+
+def _after_fork() -> None:
+    global _one_at_a_time
+    _one_at_a_time = threading.RLock()  # another thread of the parent may have held it
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def tune(
@@ -209,17 +218,16 @@ def _watching(watch: Callable[[Prepared, Sequence[Operand]], None]) -> Iterator[
         if threading.get_ident() == owner:
             watch(prepared, operands)
 
-    _one_at_a_time.acquire()
-    before, dispatch.watcher = dispatch.watcher, report
-    try:
-        if torch._C._autograd._profiler_enabled():
-            yield
-        else:
-            with profiler_legacy.profile():  # the present one writes to the terminal
+    with _one_at_a_time:
+        before, dispatch.watcher = dispatch.watcher, report
+        try:
+            if torch._C._autograd._profiler_enabled():
                 yield
-    finally:
-        dispatch.watcher = before
-        _one_at_a_time.release()
+            else:
+                with profiler_legacy.profile():  # the present one writes to the terminal
+                    yield
+        finally:
+            dispatch.watcher = before
 
 
 class _Bar:

@@ -6,6 +6,7 @@ import copyreg
 import functools
 import importlib
 import operator
+import os
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -37,6 +38,8 @@ _MISSING = object()
 _SCRIPTED = ("__code__", "__globals__", "__closure__", "__defaults__", "__kwdefaults__")
 
 _lock = threading.Lock()
+# A forked child would find it taken for good, and what it guards half changed, had another thread held it.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _enabled = False
 _nested = 0  # how many `override` blocks are open
 _saved: list[tuple[Any, str, Any, Any]] = []
