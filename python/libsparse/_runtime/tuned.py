@@ -98,15 +98,21 @@ def now() -> str:
 def save(name: str, record: Record, exact: str) -> None:
     """Writes what a record says of the class and of one pattern, for this process and later ones; others' stay."""
     folder = kernel.store() / "tuned"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{name}.lock").open("w") as lock:
+    for private in (folder.parent, folder):  # the compiler refuses a folder that others may write to
+        private.mkdir(0o700, parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         _changed()
         others = (read(name) or {"patterns": {}})["patterns"]
-        written = folder / f"{name}.new"
-        written.write_text(json.dumps({**record, "patterns": {**others, exact: record["patterns"][exact]}}))
-        written.replace(folder / f"{name}.json")
-        fcntl.flock(lock, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open, too
+        written = folder / "new"
+        try:
+            written.write_text(json.dumps({**record, "patterns": {**others, exact: record["patterns"][exact]}}))
+            written.replace(folder / f"{name}.json")
+        except OSError:  # a full disk
+            written.unlink(missing_ok=True)
+            raise
+        finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open, too
     _changed()
 
 
@@ -115,7 +121,6 @@ def remove(beginning: str) -> int:
     found = [file for file in Path(kernel.store(), "tuned").glob("*.json") if file.stem.startswith(beginning)]
     for file in found:
         file.unlink(missing_ok=True)
-        file.with_suffix(".lock").unlink(missing_ok=True)
     _changed()
     return len(found)
 
