@@ -67,8 +67,9 @@ class Cache:
             >>> ls.cache.info().loaded >= 0
             True
         """
-        objects = list(self.path.glob("kernels/*/*/kernel.so"))
-        files = (Path(folder, name) for folder, _, names in os.walk(self.path) for name in names)
+        # A walk passes over folders that others remove meanwhile, or that can't be read.
+        files = [Path(folder, name) for folder, _, names in os.walk(self.path) for name in names]
+        objects = [file for file in files if file.name == "kernel.so" and file.parents[2] == self.path / "kernels"]
         size = sum(map(_size, files))
         return CacheInfo(self.path, len(objects), size, len(kernel.known()), packed(), len(request.tuned()))
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ class Records(Mapping[str, dict[str, Any]]):
         self._read: dict[str, dict[str, Any] | None] = {}
         self._names: set[str] = set()
         if os.access(folder, os.R_OK):  # a first call has no time for exceptions
-            with os.scandir(folder) as files:
+            with suppress(OSError), os.scandir(folder) as files:  # gone meanwhile, or no folder
                 self._names = {file.name.removesuffix(".json") for file in files if file.name.endswith(".json")}
 
     def __bool__(self) -> bool:

@@ -153,6 +153,8 @@ def compiler() -> str:
     `CC` is often a command line ("ccache gcc -O2"); only the compiler in it counts.
     """
     given = os.environ.get("LIBSPARSE_CC") or os.environ.get("CC") or ""
+    if not settings.is_text(given):
+        raise ToolchainError(f"the C compiler {given!r}: expected a name in UTF-8; name another by LIBSPARSE_CC")
     words = given.split()
     if len(words) < 2 or Path(given).exists():
         return given.strip()
@@ -171,7 +173,11 @@ def cache_dir() -> str:
     if chosen is not None:
         return chosen
     folder = os.environ.get("LIBSPARSE_CACHE_DIR") or (os.environ.get("XDG_CACHE_HOME") or "~/.cache") + "/libsparse"
-    found = os.path.abspath(os.path.expanduser(folder))  # noqa: PTH100, PTH111  # as above
+    expanded = os.path.expanduser(folder)  # noqa: PTH111  # as above
+    if expanded.startswith("~"):
+        message = f"the kernel cache {folder}: the user has no home folder; name another by LIBSPARSE_CACHE_DIR"
+        raise ToolchainError(message)
+    found = os.path.abspath(expanded)  # noqa: PTH100  # as above
     if not settings.is_text(found):
         raise ToolchainError(
             f"the kernel cache {found!r}: expected a name in UTF-8; name another by LIBSPARSE_CACHE_DIR"

@@ -16,6 +16,7 @@ import torch
 
 from libsparse._compiler import cache, native, target
 from libsparse._compiler.version import ABI_VERSION, VERSION
+from libsparse._lang.errors import ToolchainError
 from libsparse._lang.records import NamedTuple
 
 _SECONDS = 60  # for a command
@@ -177,13 +178,16 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _cache() -> tuple[bool, str, str]:
-    folder = Path(target.cache_dir())
+    advice = "set LIBSPARSE_CACHE_DIR to a folder you can write, or repair this one"
+    try:
+        folder = Path(target.cache_dir())
+    except ToolchainError as error:
+        return False, f"none: {error}", advice
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        advice = "set LIBSPARSE_CACHE_DIR to a folder you can write, or repair this one"
         return False, f"{folder}: {error.strerror or error}", advice
     return True, f"{folder}, {sum(1 for _ in folder.glob('v*/kernels/*/*/kernel.so'))} kernels", ""
 
