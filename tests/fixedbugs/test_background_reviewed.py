@@ -88,6 +88,20 @@ def test_the_helper_starts_where_the_current_folder_is_gone(search, downloads):
     assert folder == "/"
 
 
+@pytest.mark.parametrize("closed", [(0, 1), (0, 1, 2), (1, 2)])
+def test_a_program_without_standard_streams_has_a_helper(closed, search, downloads):
+    kept = [(stream, os.dup(stream)) for stream in (0, 1, 2)]
+    for stream in closed:
+        os.close(stream)
+    try:
+        path, *_ = found()
+    finally:
+        for stream, copy in kept:
+            os.dup2(copy, stream)
+            os.close(copy)
+    assert path == search
+
+
 def test_a_python_that_does_not_know_its_executable_starts_no_helper(monkeypatch):
     monkeypatch.setattr(sys, "executable", None)
     with pytest.raises(OSError, match="executable"):

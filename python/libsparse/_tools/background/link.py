@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import socket
@@ -15,6 +16,7 @@ from . import messages
 from .messages import Job, Outcome
 
 _SILENCE = 300.0  # seconds without a sign of life: the C compiler gives up after half of that
+_STREAMS = 3  # standard ones, which have the first descriptors
 _FLAGS = {"E": "ignore_environment", "s": "no_user_site", "S": "no_site"}  # Python's options that choose what is run
 _PROGRAM = """\
 import sys
@@ -35,18 +37,18 @@ class Helper:
         """
         if not sys.executable:
             raise OSError("Python doesn't know its own executable")
-        self._link, other = socket.socketpair()
+        self._link, descriptor = _pair()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         folder = _folder()
-        command = _command(other.fileno(), anywhere=folder is not None)
+        command = _command(descriptor, anywhere=folder is not None)
         quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
         try:
-            self._process = subprocess.Popen(command, pass_fds=[other.fileno()], env=environment, cwd=folder, **quiet)
+            self._process = subprocess.Popen(command, pass_fds=[descriptor], env=environment, cwd=folder, **quiet)
         except BaseException:
             self._link.close()
             raise
         finally:
-            other.close()
+            os.close(descriptor)
         self._heard = time.monotonic()
 
     @property
@@ -99,6 +101,17 @@ class Helper:
         with suppress(OSError):
             os.close(self._link.detach())
         self._process.returncode = 0  # a child of the other process
+
+
+def _pair() -> tuple[socket.socket, int]:
+    """This process's end of a connection, and the descriptor of the helper's."""
+    link, other = socket.socketpair()
+    with other:  # of a process without standard streams it has one of their numbers, which the helper's own will have
+        try:
+            return link, fcntl.fcntl(other, fcntl.F_DUPFD_CLOEXEC, _STREAMS)
+        except OSError:
+            link.close()
+            raise
 
 
 def _folder() -> str | None:
