@@ -6,6 +6,7 @@ Threads that changed options at the same time left managers behind, or waited fo
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -100,6 +101,20 @@ def test_a_program_without_standard_streams_has_a_helper(closed, search, downloa
             os.dup2(copy, stream)
             os.close(copy)
     assert path == search
+
+
+def test_a_program_with_many_open_files_hears_its_helper():
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2048, before[1]))
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]
+    try:
+        helper = link.Helper()
+        assert helper.outcome(0.01) is None
+        helper.close()
+    finally:
+        for file in files:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_a_python_that_does_not_know_its_executable_starts_no_helper(monkeypatch):

@@ -75,8 +75,9 @@ class Helper:
             EOFError: The helper is gone.
             TimeoutError: It gives no sign of life.
         """
-        readable, *_ = select.select([self._link], [], [], seconds)
-        if readable:
+        waiting = select.poll()  # `select` takes no descriptors from 1024 on
+        waiting.register(self._link, select.POLLIN)
+        if waiting.poll(1e3 * seconds):
             self._heard = time.monotonic()
             outcome: Outcome | None = messages.receive(self._link)
             return outcome
