@@ -86,6 +86,16 @@ for more in (10, 150, 500):
 
 
 @pytest.mark.compiler
+def test_tuning_says_where_few_addresses_are_left(tmp_path: Path) -> None:
+    script = """
+there = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (150 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (there, there))
+print("ulimit" in str(ls.tune("ij,jk->ik", A, torch.ones(60, 3), budget=1)))
+"""
+    assert printed(script, tmp_path) == ["True"]
+
+
+@pytest.mark.compiler
 def test_the_ends_of_children_are_ignored(tmp_path: Path) -> None:
     script = """
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -83,10 +83,13 @@ def pattern_features(
         crd: Coordinates likewise.
 
     Raises:
-        UnsupportedError: This is a forked process.
+        UnsupportedError: This is a forked process, or one in which Go can't begin.
     """
     if native.must_not_enter():
-        raise UnsupportedError("tune: the compiler can't look at patterns in a forked process; tune before")
+        raise UnsupportedError(
+            "tune: the compiler can't look at patterns in a forked process, or where limits (ulimit -n, -u, -v) leave "
+            "too few descriptors, threads or addresses; tune before, or raise the limits"
+        )
     library, arrays = native.load(), [a for pair in zip(pos, crd, strict=True) for a in pair]
     lengths = [[0 if a is None else len(a) for a in side] for side in (pos, crd)]
     text = json.dumps({"format": format, "extents": extents, "index": index, "pos": lengths[0], "crd": lengths[1]})
