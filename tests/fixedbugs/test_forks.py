@@ -85,3 +85,18 @@ in_a_child(work)
 work()
 """
     assert printed(script) == "0"
+
+
+@pytest.mark.parametrize("module", ["overrides", "following"])
+def test_a_signal_handler_forks_amid_a_change(module: str) -> None:
+    script = f"""
+begun.set()
+def work():
+    with ls.override():
+        ls.compile(lambda A, x: (A @ x).relu())(A, x)
+signal.signal(signal.SIGUSR1, lambda *_: in_a_child(work))
+with {module}._lock:
+    signal.raise_signal(signal.SIGUSR1)
+work()
+"""
+    assert printed(script) == "0"

@@ -180,7 +180,7 @@ class Follower(Recorder):
         return found
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # signal handlers fork, too
 # A forked child would find it taken for good, and the count half changed, had another thread held it.
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _open = 0

@@ -37,7 +37,7 @@ except ImportError:  # the package was built without a C compiler, or Python is 
 _MISSING = object()
 _SCRIPTED = ("__code__", "__globals__", "__closure__", "__defaults__", "__kwdefaults__")
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # signal handlers fork, too
 # A forked child would find it taken for good, and what it guards half changed, had another thread held it.
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _enabled = False
