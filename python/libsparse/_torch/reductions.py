@@ -74,45 +74,42 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> tup
     return reductions.amin(input, over, keepdim), reductions.amax(input, over, keepdim)
 
 
-def _moment(args: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, float, bool]:
-    """The dimensions, the correction and `keepdim` of a call of var or std, of which torch has several signatures."""
-    names = ("unbiased",) if args and isinstance(args[0], bool) else ("dim", "unbiased", "keepdim")
-    bound = dict(zip(names, args, strict=False)) | given
-    correction = bound.get("correction")
-    if correction is None:
-        correction = 1 if bound.get("unbiased", True) else 0
-    return bound.get("dim"), correction, bound.get("keepdim", False)
+def _moment(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of dimensions, a correction and `keepdim` with the arguments of torch's var and std, several each."""
+
+    def call(
+        input: Any,
+        dim: Any = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: float | None = None,
+        dtype: None = None,
+    ) -> Any:
+        if dtype is not None:  # NumPy has that argument, and passes None
+            raise DtypeError(f"{call.__name__} takes no dtype, and got {dtype}; use A.to(dtype) before")
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        return compute(input, dim, int(unbiased) if correction is None else correction, keepdim)
+
+    call.__name__, call.__doc__ = compute.__name__.lstrip("_"), compute.__doc__
+    return call
 
 
-@implements(*named("var", torch, Tensor), layouts="raises")
-def var(input: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """The variance over dimensions."""
-    return moments.var(input, *_moment(args, kwargs))
+def _var_mean(input: Any, dim: Any, correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """The variance and the mean over dimensions, both as torch computes them in one pass."""
+    return moments.var(input, dim, correction, keepdim), moments.mean_in_one_pass(input, dim, keepdim)
 
 
-@implements(*named("std", torch, Tensor), layouts="raises")
-def std(input: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """The standard deviation over dimensions."""
-    return moments.std(input, *_moment(args, kwargs))
+def _std_mean(input: Any, dim: Any, correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean over dimensions, both as torch computes them in one pass."""
+    return moments.std(input, dim, correction, keepdim), moments.mean_in_one_pass(input, dim, keepdim)
 
 
-@implements(torch.var_mean, layouts="raises")
-def var_mean(input: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-    """The variance and the mean over dimensions."""
-    return _with_mean(moments.var, input, *_moment(args, kwargs))
-
-
-@implements(torch.std_mean, layouts="raises")
-def std_mean(input: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the mean over dimensions."""
-    return _with_mean(moments.std, input, *_moment(args, kwargs))
-
-
-def _with_mean(
-    moment: Callable[..., Tensor], input: Any, dim: Any, correction: float, keepdim: bool
-) -> tuple[Tensor, Tensor]:
-    """A moment and the mean, both as torch computes them in one pass."""
-    return moment(input, dim, correction, keepdim), moments.mean_in_one_pass(input, dim, keepdim)
+implements(*named("var", torch, Tensor), layouts="raises")(_moment(moments.var))
+implements(*named("std", torch, Tensor), layouts="raises")(_moment(moments.std))
+implements(torch.var_mean, layouts="raises")(_moment(_var_mean))
+implements(torch.std_mean, layouts="raises")(_moment(_std_mean))
 
 
 @implements(Tensor.sum_to_size, layouts="raises")

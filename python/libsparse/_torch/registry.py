@@ -24,7 +24,8 @@ from libsparse._trace.tracers import leave_alone
 
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 _WRITABLE = frozenset({"data", "real", "imag"})  # properties that torch lets users assign to
-_NUMPYS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names of arguments, which torch takes, too
+# NumPy's names of arguments: torch takes the first two, and `np.std(A)` passes the last to `A.std`.
+_NUMPYS = {"axis": "dim", "keepdims": "keepdim", "ddof": "correction"}
 
 overridable: dict[int, bool | str] = {}
 """The identities of functions that `overrides` replaces, with the argument `layouts` of `implements`."""
