@@ -82,12 +82,20 @@ static PyObject *wrapped(PyObject *operand, enum elements elements)
 	return self;
 }
 
+/* Whether an operand has values of a tensor that autograd follows, where it follows no operation; -1 with an exception. */
+static int is_to_be_cut(PyObject *operand)
+{
+	PyObject *values = PyTuple_GetItem(operand, 1);
+	return values == Py_None || grad_enabled() ? 0 : truth_of(values, n_requires_grad);
+}
+
 PyObject *dressed(PyObject *result, enum elements elements)
 {
 	if (result == NULL || PySet_Contains(plain, (PyObject *)Py_TYPE(result)) == 1)
 		return result;
 	PyObject *tensor = NULL;
-	if (elements != WATCHED && (PyObject *)Py_TYPE(result) == operand_class)
+	if (elements != WATCHED && (PyObject *)Py_TYPE(result) == operand_class &&
+	    (elements == WRITTEN || is_to_be_cut(result) == 0))
 		tensor = wrapped(result, elements);
 	if (tensor == NULL && !PyErr_Occurred())
 		tensor = PyObject_CallFunctionObjArgs(dress_in_python, result, NULL);

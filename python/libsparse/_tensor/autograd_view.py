@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import torch
 from torch import Tensor
 from torch.utils.hooks import unserializable_hook
 
@@ -13,6 +14,7 @@ from libsparse._ops.operands import same_entries
 from .traced_view import own, set_own
 
 if TYPE_CHECKING:
+    from libsparse._runtime.problem import Operand
     from libsparse._storage.pattern import Pattern
 
 _Self = TypeVar("_Self", bound="AutogradView")
@@ -106,6 +108,13 @@ class AutogradView:
             set_own(self, "requires_grad", requires_grad)
         keep_padding(self.__dict__, self._pattern, self._held)
         return self
+
+
+def cut(result: Operand) -> Operand:
+    """A result of an operation that autograd does not follow: values may be those of an operand, which it does."""
+    if result.data is None or not result.data.requires_grad or torch.is_grad_enabled():
+        return result
+    return result.with_data(result.data.detach())
 
 
 def keep_padding(attributes: dict[str, Any], pattern: Pattern, values: Tensor) -> None:

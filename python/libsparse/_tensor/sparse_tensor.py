@@ -28,7 +28,7 @@ from libsparse._trace.proxies import follow_parts, follow_whole
 from libsparse._trace.tracers import leave_alone
 
 from . import dispatch_table, repeated
-from .autograd_view import AutogradView
+from .autograd_view import AutogradView, cut
 from .copying import Copying
 from .diagonal_methods import DiagonalMethods
 from .missing import NamedAttributes
@@ -307,7 +307,7 @@ def dress(result: Any) -> Any:
         if type(result) is FakeTensor:
             forget_symbols([result])
         return result
-    return dress(result.data) if result.pattern is None else _wrapped(result)
+    return dress(result.data) if result.pattern is None else _wrapped(cut(result))
 
 
 def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> SparseTensor:
