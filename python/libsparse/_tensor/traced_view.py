@@ -141,7 +141,8 @@ class TracedView:
         state = self.__dict__
         followed: Tensor | None = state.get("_held", state.get("_followed"))
         if followed is None:
-            followed = state["_followed"] = _Unwrap.apply(self)
+            with torch.enable_grad():  # what comes after torch.no_grad() has the same values
+                followed = state["_followed"] = _Unwrap.apply(self)
         return followed
 
     @property

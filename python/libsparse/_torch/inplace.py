@@ -66,8 +66,9 @@ def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
         target._hold(found)
     else:
         if target.pattern.traced:
+            what = "values that autograd follows" if found.pattern is target.pattern else "other entries"
             raise UnsupportedError(
-                f"{name}: in a compiled graph a tensor ({to_operand(target)}) can't take over other entries, which "
+                f"{name}: in a compiled graph a tensor ({to_operand(target)}) can't take over {what}, which "
                 f"would be lost; return the result of {name.strip('_')}, or call {name} outside of the graph"
             )
         sharers = sharing.sharers(target, found, name)
