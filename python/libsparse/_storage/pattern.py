@@ -337,6 +337,7 @@ def restore_pattern(
 ) -> Pattern:
     """Unpickles a Pattern; the file may be anybody's, so the arrays are checked as a user's are."""
     resolved = Format(format).resolve(len(shape))
+    validate.loaded(*pos, *crd)
     checks.check(resolved, validate.shape(shape), pos, crd, contents=True)
     blocks = tuple(shape[len(shape) - len(block) :]) == tuple(block) and set(resolved.levels[-len(block) :]) == {"d"}
     return Pattern(resolved, shape, pos, crd, tuple(block) if block and blocks else ())

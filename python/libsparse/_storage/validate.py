@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import sys
+from types import FrameType
 from typing import Any
 
 import torch
@@ -138,3 +140,33 @@ def positions(name: str, pos: Tensor, parents: int, children: int | None, owner:
         raise FormatError(
             f"{name}[{parents}] is {int(pos[-1])}; expected {children}, the number of coordinates ({owner})"
         )
+
+
+def loaded(*arrays: Any) -> None:
+    """The arrays of a pattern in a file have been read.
+
+    Raises:
+        UnsupportedError: torch reads one later, or never.
+    """
+    for array in arrays:
+        if not isinstance(array, Tensor):
+            continue
+        if is_fake(array):
+            raise UnsupportedError(
+                'torch.load can\'t put the entries of an ls.SparseTensor on the device "meta", or into a '
+                'FakeTensorMode: load it on the CPU, then A.to("meta"), or mode.from_tensor(A), is the same without '
+                "elements"
+            )
+        if getattr(array.untyped_storage(), "_torch_load_uninitialized", False) and _is_loading():
+            raise UnsupportedError(
+                "torch.load reads files of torch.save(..., _use_new_zipfile_serialization=False) after it has made the "
+                "tensors, so that the entries of an ls.SparseTensor can't be checked: save it without that argument"
+            )
+
+
+def _is_loading() -> bool:
+    """Whether torch.load is at a file of its old format; of storages in a pickle, which are such files, it is done."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "_legacy_load":
+        frame = frame.f_back
+    return frame is not None
