@@ -122,6 +122,12 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     return target
 
 
+@implements(*named("module_load", Tensor))
+def module_load(target: Any, other: Any, assign: bool = False) -> Any:
+    """What a module exchanges its tensor for while it loads a state: under torch's flag, `swap_tensors` does that."""
+    return other.detach() if assign else copy_(target, other).detach()
+
+
 @implements(Tensor.backward)
 def backward(input: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
     """The gradients of the leaves that the values depend on."""

@@ -178,7 +178,8 @@ def check_loaded(name: str, found: Any, weight: Any) -> None:
             f"{name}: the state has a dense weight of shape {tuple(found.shape)}, and this layer a sparse one; load it "
             "into an nn.Linear, and use SparseLinear.from_dense"
         )
-    if not same_entries(found.pattern, weight.pattern):
+    same = found.shape == weight.shape and same_entries(found.to_format(weight.format).pattern, weight.pattern)
+    if not same:
         raise ls.FormatError(
             f"{name}: the state has {found.nnz} entries of {found.pattern}, other places than the {weight.nnz} of this "
             f"layer; make the layer with mask=state[{name!r}], or load with assign=True before the optimizer is made"
