@@ -275,14 +275,26 @@ def _elements_alone(tensor: Tensor) -> bool:
     return tensor.layout is torch.strided and not tensor.is_conj() and not tensor.is_neg()
 
 
-def _each_of(ctx: Any, batched: Tensor) -> tuple[Tensor | None, ...]:
-    """The gradients of each of several, which `is_grads_batched` hides in one tensor; kernels take one at a time."""
+def is_batch(tensor: Tensor | None) -> bool:
+    """Whether a tensor hides several, as `is_grads_batched` and torch.autograd.functional make them."""
+    return tensor is not None and is_legacy_batchedtensor(tensor)
+
+
+def of_each(compute: Callable[..., tuple[Tensor | None, ...]], *given: Tensor | None) -> tuple[Tensor | None, ...]:
+    """What is computed of each of several tensors that one hides, hidden again; kernels take one at a time.
+
+    Args:
+        compute: Takes as many tensors as are given, and always has None in the same places of its result.
+        given: Tensors of which some are batches.
+    """
     level = torch._C._vmapmode_increment_nesting() - 1
     torch._C._vmapmode_decrement_nesting()
-    several = [Function.backward(ctx, one) for one in torch._remove_batch_dim(batched, level, 0, 0)]
+    parts = [torch._remove_batch_dim(t, level, 0, 0).unbind() if t is not None and is_batch(t) else t for t in given]
+    count = next(len(part) for part in parts if isinstance(part, tuple))
+    several = [compute(*(p[n] if isinstance(p, tuple) else p for p in parts)) for n in range(count)]
     return tuple(
-        None if parts[0] is None else torch._add_batch_dim(torch.stack(parts), 0, level)
-        for parts in zip(*several, strict=True)
+        None if found[0] is None else torch._add_batch_dim(torch.stack(found), 0, level)
+        for found in zip(*several, strict=True)
     )
 
 
@@ -306,8 +318,8 @@ class Function(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, ...]:
         if grad is None:
             return (None,) * len(ctx.needs_input_grad)
-        if is_legacy_batchedtensor(grad):
-            return _each_of(ctx, grad)
+        if is_batch(grad):
+            return of_each(functools.partial(Function.backward, ctx), grad)
         node: Node = ctx.node
         count = len(node.patterns)
         saved: tuple[Any, ...] = ctx.saved_tensors if node.reads_operands else (None,) * count

@@ -81,6 +81,8 @@ class Function(torch.autograd.Function):
         """The derivative in a direction; None of a result of integers."""
         if ctx.counts:
             return None
+        if any(map(tape.is_batch, tangents)):
+            return tape.of_each(lambda *each: (Function.jvp(ctx, None, *each),), *tangents)[0]
         node, datas = ctx.node, [_primal(data) for data in ctx.saved_tensors]
         if tape.is_product(node.problem):
             terms = [

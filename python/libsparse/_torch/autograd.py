@@ -155,7 +155,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwar
     wanted: list[Any] = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     given = _gradients("grad_outputs", grad_outputs, outputs)
     found = torch.autograd.grad(_plain(outputs), [_plain(i) for i in wanted], given, *args, **kwargs)
-    return tuple(g if g is None or not is_sparse(i) else i.with_values(g) for i, g in zip(wanted, found, strict=True))
+    return tuple(_like(i, g) for i, g in zip(wanted, found, strict=True))
 
 
 @implements(Tensor.register_hook)
@@ -180,6 +180,14 @@ def retain_grad(input: Any) -> None:
 def is_shared(input: Any) -> bool:
     """Whether every array is in shared memory."""
     return all(t.is_shared() for t in (*input.pattern.tensors(), input.values()))
+
+
+def _like(input: Any, found: Any) -> Any:
+    """A gradient of the values of a tensor as one of its pattern; those of a batch, of `is_grads_batched`, stacked."""
+    if found is None or not is_sparse(input):
+        return found
+    alone = found.shape == input.values().shape
+    return input.with_values(found) if alone else torch.stack([input.with_values(each) for each in found])
 
 
 def _gradients(name: str, gradients: Any, of: Any) -> Any:
