@@ -37,12 +37,14 @@ def load() -> None:
             loaders.remove(loader)
 
 
-def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Calls the handler of a function of torch.
+def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], types: Iterable[type] = ()) -> Any:
+    """Calls the handler of a function of torch; `types` are those of the arguments which torch asks for results.
 
     Raises:
         UnsupportedError: There is none.
     """
+    if not all(issubclass(kind, torch.Tensor) for kind in types):  # another library's type, or a proxy, has its turn
+        return NotImplemented
     handler = handlers.get(func)
     if handler is not None:
         return handler(*args, **kwargs)
@@ -119,7 +121,9 @@ def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         f"{func} is not supported on an ls.SparseTensor{_facts(args)} below autograd; inside of transforms of "
         "torch.func, ls.nn.SparseLinear and functions of ls (ls.matmul(A, x) for A @ x) take one that is "
         "differentiated by; anything takes values: torch.func.grad(lambda v: f(A.with_values(v)))(A.values()) for "
-        "torch.func.grad(f)(A)"
+        "torch.func.grad(f)(A). torch.nn.parallel.DistributedDataParallel takes a parameter of values, of which "
+        "forward makes the tensor by A.with_values(values), and one that is not trained as an attribute that is no "
+        "buffer"
     )
 
 
@@ -158,7 +162,9 @@ def title(func: Any) -> str:
     name = str(getattr(func, "__name__", "") or repr(func))
     if name in ("__get__", "__set__", "__delete__"):  # of a property
         return f"torch.Tensor.{getattr(func.__self__, '__name__', '?')}" + (" = x" if name == "__set__" else "")
-    owner = str(getattr(func, "__qualname__", "")).partition(".")[0]
+    owner, home = str(getattr(func, "__qualname__", "")).partition(".")[0], str(getattr(func, "__module__", ""))
+    if home.startswith("torch.distributed"):
+        return f"torch.distributed.{name}"
     if name == "__getitem__":
         return "A[...]"
     if name.startswith("_sparse_"):
