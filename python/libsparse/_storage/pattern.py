@@ -211,8 +211,8 @@ class Pattern:
         if isinstance(known, weakref.ref):
             known = known()
         if known is None:
-            shape = [self.shape[d] for d in dims]
-            known = Pattern(self.format.permute(dims), shape, self.pos, self.crd)
+            shape, format = torch.Size([self.shape[d] for d in dims]), self.format.permute(dims)
+            known = Pattern._of_kernel(format, shape, self.pos, self.crd, self.size, self.index_dtype)
             known.transposes[inverse(dims)] = weakref.ref(self)  # weak: no cycle that keeps arrays alive
             self.transposes[dims] = known
         return known
