@@ -23,7 +23,7 @@ class EmbeddingBag(nn.Module):
         embedding_dim: Columns.
         mode: "sum", "mean" or "max".
         include_last_offset: Whether `offsets` ends with the length of the input.
-        padding_idx: A number that does not count.
+        padding_idx: A number that does not count; a negative one is from the end.
         dtype: Of the table.
 
     Attributes:
@@ -48,8 +48,13 @@ class EmbeddingBag(nn.Module):
         super().__init__()
         if mode not in ("sum", "mean", "max"):
             raise ls.UnsupportedError(f"EmbeddingBag: mode is {mode!r}; expected sum, mean or max")
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise ls.IndexBoundsError(
+                f"EmbeddingBag: padding_idx is {padding_idx}; expected one of the {num_embeddings} rows of the table"
+            )
         self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
-        self.include_last_offset, self.padding_idx = include_last_offset, padding_idx
+        self.include_last_offset = include_last_offset
+        self.padding_idx = padding_idx if padding_idx is None else padding_idx % num_embeddings
         self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim, dtype=dtype, device="cpu"))
         self.reset_parameters()
 
