@@ -8,8 +8,8 @@ of sparse matrix. torch's sparse tensors would be the other way, but PyG takes t
 functions that no tensor is asked about, and RGCNConv and ChebConv refuse them.
 
 What remains is to put the subclass in the place of an `ls.SparseTensor` at the call of a layer: `Module.__call__` is
-shadowed in `MessagePassing` and `LightGCN`. Functions and transforms that take a graph outside of layers are replaced
-by name. `forget` undoes all of it.
+shadowed in `MessagePassing`, `LightGCN` and `DirGNNConv`. Functions and transforms that take a graph outside of layers
+are replaced by name. `forget` undoes all of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric import transforms, utils  # type: ignore[import-untyped, unused-ignore]
 from torch_geometric import typing as pyg  # type: ignore[import-untyped, unused-ignore]
-from torch_geometric.nn import LightGCN, MessagePassing  # type: ignore[import-untyped, unused-ignore]
+from torch_geometric.nn import DirGNNConv, LightGCN, MessagePassing  # type: ignore[import-untyped, unused-ignore]
 
 import libsparse as ls
 from libsparse._tensor.sparse_tensor import SparseTensor
@@ -177,6 +177,8 @@ _FUNCTIONS = {
     "fill_diag": _fill_diag,
     "masked_select_nnz": _masked_select_nnz,
 }
+_LAYERS = (MessagePassing, LightGCN, DirGNNConv)
+"""The classes of layers; the last two are none of the first."""
 _replaced: dict[str, Any] = {}
 """The functions of `torch_sparse` as they were."""
 _elsewhere: dict[tuple[Any, str], Any] = {}
@@ -190,7 +192,7 @@ def accept() -> None:
     for name, function in _FUNCTIONS.items():
         _replaced[name] = inspect.getattr_static(pyg.torch_sparse, name)
         setattr(pyg.torch_sparse, name, _either(function, getattr(pyg.torch_sparse, name)))
-    for layer in (MessagePassing, LightGCN):
+    for layer in _LAYERS:
         layer.__call__ = _call
     for place, name, make in _PLACES:
         _elsewhere[place, name] = getattr(place, name)
@@ -204,7 +206,7 @@ def forget() -> None:
     while _replaced:
         name, function = _replaced.popitem()
         setattr(pyg.torch_sparse, name, function)
-    for layer in (MessagePassing, LightGCN):
+    for layer in _LAYERS:
         if "__call__" in vars(layer):
             del layer.__call__
     while _elsewhere:
