@@ -43,7 +43,7 @@ def is_foreign(value: Any) -> bool:
 
 def _is_pydata(value: Any) -> bool:
     """Whether a value is one of PyData's arrays: these alone have a fill value and formats."""
-    return hasattr(value, "fill_value") and hasattr(value, "asformat")
+    return hasattr(type(value), "asformat") and hasattr(value, "fill_value")  # proxies have any attribute
 
 
 def is_graph(value: Any) -> bool:

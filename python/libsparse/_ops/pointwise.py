@@ -130,7 +130,7 @@ class _Call:
             ) from None
         except (RuntimeError, TypeError) as error:
             raise _refusal(self.name, error, parts) from None
-        if found is NotImplemented:  # an operator of another type
+        if not isinstance(found, Tensor):  # an operator, or a function, of another type
             return NotImplemented
         value = self._number(found, parts)
         if found.requires_grad and value != 0:

@@ -200,6 +200,11 @@ def _of_two_sparse(a: Any, b: Any) -> Operand | None:
     return Operand(pattern, data)
 
 
+def operator(a: Any, b: Any) -> Any:
+    """`a @ b`, which is left to objects of other types that have the operator."""
+    return matmul(a, b) if is_tensor(b) or not hasattr(type(b), "__rmatmul__") else NotImplemented
+
+
 def short(a: Any, b: Any) -> Tensor | None:
     """The product of a sparse matrix and a dense operand by the short way, None where that doesn't apply."""
     if not is_sparse(a) or not isinstance(b, Tensor) or is_sparse(b) or b.layout is not torch.strided or not b.is_cpu:

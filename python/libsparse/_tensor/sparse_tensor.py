@@ -258,7 +258,7 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
         if product is None:  # a first call has no time to be looked at for others like it
             product = (multiply_in_python if self._pattern.calls else products.short)(self, other)
         if product is None:
-            product = repeated.call("matmul", products.matmul, (self, other), {})
+            product = repeated.call("matmul", products.operator, (self, other), {})
         return product
 
     @overload
@@ -289,8 +289,8 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
     ) -> Any:
         """Takes torch's functions above autograd."""
         handler = dispatch_table.handlers.get(func)
-        if handler is None:
-            return dispatch_table.call(func, args, kwargs or {})
+        if handler is None or len(types) > 1:
+            return dispatch_table.call(func, args, kwargs or {}, types)
         return handler(*args, **kwargs) if kwargs else handler(*args)
 
     @classmethod

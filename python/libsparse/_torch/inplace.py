@@ -97,10 +97,8 @@ def _assign_dense(target: Tensor, result: Any, name: str) -> Tensor:
 def _in_place(compute: Callable[..., Any], name: str) -> Callable[..., Any]:
     def handler(input: Any, *args: Any, **kwargs: Any) -> Any:
         result = compute(input, *args, **kwargs)
-        if result is NotImplemented:
-            if name.startswith("__"):
-                return result
-            raise DtypeError(f"{name}: {', '.join(type(a).__name__ for a in args)}; expected a tensor or a number")
+        if result is NotImplemented:  # as operators have it
+            return result
         return assign(input, result, name) if is_sparse(input) else _assign_dense(input, result, name)
 
     handler.__name__, handler.__doc__ = name, f"`{name.strip('_')}`, whose result the tensor takes over."

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.overrides import handle_torch_function
 
 from libsparse._lang.errors import DtypeError, UnsupportedError
 from libsparse._ops import foreign
@@ -152,7 +153,7 @@ def _checked(handler: Callable[..., Any], function: Any, ranks: tuple[int, ...] 
             result = repeated.call(call, handler, args, kwargs)
             if result is NotImplemented and any(map(foreign.is_number, args)):
                 return call(*(arg.item() if foreign.is_number(arg) else arg for arg in args), **kwargs)
-            return result
+            return _left_to_others(function, args, kwargs) if result is NotImplemented else result
         except TypeError as error:
             if repeated.is_refused(error):
                 message = str(error).partition("() ")[2] or str(error)  # without the handler's name
@@ -166,6 +167,21 @@ def _checked(handler: Callable[..., Any], function: Any, ranks: tuple[int, ...] 
 
 
 leave_alone(_checked(_product_into, torch.mm))  # and with it all handlers, whose code it has
+
+
+def _left_to_others(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of a function that an argument of another type implements; that of an operator is left to Python.
+
+    Raises:
+        DtypeError: None does.
+    """
+    if any(name.startswith("__") for name in _names.get(id(function), ())):
+        return NotImplemented
+    for arg in args:
+        if hasattr(type(arg), "__torch_function__") and not isinstance(arg, Tensor):
+            return handle_torch_function(function, (arg,), *args, **kwargs)
+    found = ", ".join(type(arg).__name__ for arg in args)
+    raise DtypeError(f"{title(function)} of {found}; expected a tensor or a number, or an array of NumPy or SciPy")
 
 
 def _copied(result: Any, out: Any, name: str) -> Tensor:
