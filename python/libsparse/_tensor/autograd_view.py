@@ -79,6 +79,10 @@ class AutogradView:
             value = value.values()
         self._held.grad = value
 
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
     def requires_grad_(self: _Self, requires_grad: bool = True) -> _Self:
         """Asks autograd to follow the values.
 
