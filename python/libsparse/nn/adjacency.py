@@ -64,12 +64,12 @@ def rows_of_entries(layer: str, A: Any) -> Any:
     """The graph in CSR.
 
     Raises:
-        FormatError: It is stored in blocks: the zeros in these would be edges.
+        FormatError: It is stored in blocks, diagonals or whole rows: the zeros in these would be edges.
     """
-    if any(level.startswith("k") for level in A.format.levels):
+    if A.format.pads:
         raise ls.FormatError(
-            f"{layer}: A ({A._facts()}) stores blocks, and the zeros in these would be edges; expected csr, coo or the "
-            "like, made of the edges alone"
+            f"{layer}: A ({A._facts()}) stores blocks, diagonals or whole rows, and the zeros in these would be edges; "
+            "expected csr, coo or the like, made of the edges alone"
         )
     return A.to_format("csr")
 
