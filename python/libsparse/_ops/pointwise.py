@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._C import _functorch
+from torch.autograd import forward_ad
 from torch.utils._python_dispatch import _disable_current_modes
 
 from libsparse._lang.errors import DivisionByZeroError, DtypeError, LibsparseError, MissingKernelError, UnsupportedError
@@ -133,7 +134,7 @@ class _Call:
         if not isinstance(found, Tensor):  # an operator, or a function, of another type
             return NotImplemented
         value = self._number(found, parts)
-        if found.requires_grad and value != 0:
+        if _is_followed(found, value, parts):
             raise UnsupportedError(
                 f"{self.name}: elements that are not stored become {value}, which depends on a number that has a "
                 f"gradient; operands: {_told(parts)}; use to_dense()"
@@ -144,9 +145,7 @@ class _Call:
         """A tensor of one element as a number; one that torch.vmap has in a batch has to be the same for all of it."""
         if not _functorch.is_functorch_wrapped_tensor(found):
             return found.detach().item()
-        while _functorch.is_functorch_wrapped_tensor(found):
-            found = _functorch.get_unwrapped(found)
-        each = found.detach().reshape(-1)
+        each = _unwrapped(found).reshape(-1)
         first = each[0]
         if not bool(((each == first) | ((each != each) & (first != first))).all()):
             raise UnsupportedError(
@@ -161,6 +160,26 @@ class _Call:
         subject = f"{self.name}: a dense result of shape {tuple(shape)} ({_told(parts)})"
         memory.check(math.prod(shape), size, subject, "make the dense operand sparse, see ls.tensor")
         return self(*(to_dense(part) if isinstance(part, Operand) else part for part in parts))
+
+
+def _is_followed(found: Tensor, value: Any, parts: Sequence[Any]) -> bool:
+    """Whether derivatives by a number reach a function of numbers, also where it is 0, as a bias often is."""
+    if forward_ad._current_level >= 0:
+        tangent = forward_ad.unpack_dual(found).tangent
+        if tangent is not None and bool((_unwrapped(tangent) != 0).any()):
+            return True
+    if not found.requires_grad or value != 0:
+        return found.requires_grad
+    numbers = [part for part in parts if isinstance(part, Tensor) and part.requires_grad]
+    gradients = torch.autograd.grad(found, numbers, torch.ones_like(found), allow_unused=True)
+    return any(gradient is not None and bool((_unwrapped(gradient) != 0).any()) for gradient in gradients)
+
+
+def _unwrapped(value: Tensor) -> Tensor:
+    """What transforms of torch.func have wrapped."""
+    while _functorch.is_functorch_wrapped_tensor(value):
+        value = _functorch.get_unwrapped(value)
+    return value.detach()
 
 
 def _part(value: Any, name: int) -> Any:
