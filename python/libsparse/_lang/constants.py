@@ -104,12 +104,20 @@ def _defined(
 
 
 def _apply(op: str, args: Sequence[Any]) -> Value:
-    """A function of numbers, computed in double precision."""
-    dtype = torch.complex128 if any(isinstance(arg, complex) for arg in args) else torch.float64
+    """A function of numbers: of integers exactly where they stay integers, else in double precision."""
     function = _FUNCTIONS.get(op) or getattr(torch, op)
+    if not operations.is_floating(op) and all(isinstance(arg, int) for arg in args):
+        exact = _computed(function, args, torch.int64)
+        if exact is not VARYING:
+            return exact
+    dtype = torch.complex128 if any(isinstance(arg, complex) for arg in args) else torch.float64
+    return _computed(function, args, dtype)
+
+
+def _computed(function: Callable[..., Tensor], args: Sequence[Any], dtype: torch.dtype) -> Value:
+    """The number that a function gives; VARYING where it refuses the dtype, as orders of complex numbers do."""
     try:
-        value = function(*[torch.tensor(arg, dtype=dtype, device="cpu") for arg in args])
-    except RuntimeError:  # complex numbers have no order
+        number: int | float | complex = function(*[torch.tensor(arg, dtype=dtype, device="cpu") for arg in args]).item()
+    except RuntimeError:
         return VARYING
-    number: int | float | complex = value.item()
     return number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import cmath
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,7 +78,7 @@ class Job:
                 and self.alone
                 and found.fill is not None
                 and background.is_quotient(value)
-                and math.isnan(found.fill)
+                and cmath.isnan(found.fill)
             ):
                 self.dense, format, dense = format, None, False  # 0 / 0: kernels leave out what neither side stores
             if found.fill is None or (self.alone and not dense):
@@ -107,13 +107,13 @@ class Job:
         if self.old is not None and self.sign == "mean":
             raise FormatError(f"evaluate {self.text!r}: 'mean=' can't take old elements; assign it to another name")
 
-    def _fill(self, dtype: torch.dtype) -> int | float:
+    def _fill(self, dtype: torch.dtype) -> Any:
         """The value of elements that the result does not store."""
         if self.background.fill is not None:
             fill = self.background.fill
             exact = torch.float64 if isinstance(fill, float) else torch.int64
-            number: int | float = torch.tensor(fill, dtype=exact, device="cpu").to(dtype).item()
-            return number
+            exact = torch.complex128 if isinstance(fill, complex) else exact
+            return torch.tensor(fill, dtype=exact, device="cpu").to(dtype).item()
         # Elements without a term keep their old values.
         return 0 if self.sign and not self.alone else dtypes.identity(self.problem.reduce, dtype)
 

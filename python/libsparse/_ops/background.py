@@ -43,7 +43,7 @@ class Background(NamedTuple):
     """
 
     value: Expr
-    fill: int | float | None = None
+    fill: int | float | complex | None = None
     counts: tuple[tuple[str, tuple[str, ...]], ...] = ()
     steps: tuple[tuple[Access, Expr], ...] = ()
     densified: Access | None = None
@@ -108,7 +108,7 @@ def _of(
         value, outside = value._replace(region="some"), math.nan
     if outside is MISSING or not kept:
         return Background(value)
-    if isinstance(outside, (int, float)) and all(set(access.indices) == kept for access in stored):
+    if isinstance(outside, (int, float, complex)) and all(set(access.indices) == kept for access in stored):
         return Background(_where_stored(value, stored, functions), outside, dtype=dtype)
     if len(kept) < 2:  # a dense vector is no large one
         return Background(value)
@@ -296,16 +296,23 @@ def filled(value: Expr, known: dict[str, Any], neutral: str) -> tuple[Expr, dict
             fills[name] = operand
     if not fills:
         return value, known, {}
-    functions = {name: assignment.fresh(f"filled_{name}", (*known, *user_functions.names())) for name in fills}
-    definitions = {
-        f: Definition(f, ("x",), (("x", "x"), ("~x", _literal(fills[name].fill)))) for name, f in functions.items()
-    }
+    taken = (*known, *user_functions.names())
+    calls: dict[str, tuple[str, tuple[Access, ...]]] = {}
+    given: dict[str, Any] = {}
+    definitions: dict[str, Definition] = {}
+    for name, operand in fills.items():
+        function, number = (assignment.fresh(f"{part}_{name}", taken) for part in ("filled", "fill_of"))
+        literal = _literal(operand.fill)
+        params = ("x",) if literal else ("x", "fill")
+        definitions[function] = Definition(function, params, (("x", "x"), ("~x", literal or "fill")))
+        calls[name] = function, () if literal else (Access(number),)
+        given |= {name: Operand(operand.pattern, operand.data), **({} if literal else {number: operand.fill})}
 
     def change(node: Access) -> Expr:
-        return Call(functions[node.name], (node,)) if node.name in functions else node
+        function, numbers = calls.get(node.name, ("", ()))
+        return Call(function, (node, *numbers)) if function else node
 
-    plain = {name: Operand(operand.pattern, operand.data) for name, operand in fills.items()}
-    return assignment.replace(value, change, but="stored"), {**known, **plain}, definitions
+    return assignment.replace(value, change, but="stored"), {**known, **given}, definitions
 
 
 def combined(value: Expr, combine: str) -> Expr:
@@ -316,10 +323,16 @@ def combined(value: Expr, combine: str) -> Expr:
     return Call(combine, args, "every") if value.op == "*" else value._replace(args=args)
 
 
-def _literal(number: int | float) -> str:
-    """A number in the notation, which has none for what is not finite."""
+def _literal(number: int | float | complex) -> str | None:
+    """A number in the notation, where a parameter `x` is 0; None of complex ones, which it can't write."""
+    if isinstance(number, complex):
+        return None
+    if isinstance(number, bool):
+        return "not(x)" if number else "x"  # truth values, where 1 is an integer
+    if number == -(2**63):
+        return f"{number + 1} - 1"  # 2^63 is no integer of any dtype
     if math.isfinite(number):
-        return repr(int(number) if isinstance(number, bool) else number)
+        return repr(number)
     return "0.0 / 0.0" if math.isnan(number) else "1.0 / 0.0" if number > 0 else "-1.0 / 0.0"
 
 
