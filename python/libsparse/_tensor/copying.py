@@ -1,4 +1,4 @@
-"""Copying: deep copies and pickles of a SparseTensor; mixed into it."""
+"""Copying: deep copies, pickles, and copies of other types of a SparseTensor; mixed into it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import UnsupportedError
+from libsparse._lang.errors import DtypeError, UnsupportedError
 from libsparse._storage.pattern import Pattern
 
 from .traced_view import _classes
@@ -24,7 +24,9 @@ class Copying:
         _fill: int | float
         _is_param: bool
         requires_grad: bool
+        dtype: torch.dtype
 
+        def to(self, *args: Any, **kwargs: Any) -> Any: ...
         def _operand(self) -> Any: ...
         def detach(self) -> Any: ...
 
@@ -46,6 +48,17 @@ class Copying:
         if hasattr(self, "_is_param"):
             copy._is_param = True
         return copy
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The tensor in another dtype, which a class of torch's tensors may name; without one the name of its own."""
+        if dtype is None:
+            return torch.empty(0, dtype=self.dtype, device="cpu").type()
+        if isinstance(dtype, torch.dtype):
+            return self.to(dtype)
+        try:
+            return self.to(torch.empty(0, device="cpu").type(dtype).dtype)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise DtypeError(f"type: {error}") from None
 
 
 def restore_tensor(

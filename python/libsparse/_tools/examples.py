@@ -247,6 +247,7 @@ tril | A.{name}().to_dense().tolist() -> [[0.0, 0.0], [1.0, 0.0]]
 tril_ | A.clone().{name}().to_dense().tolist() -> [[0.0, 0.0], [1.0, 0.0]]
 triu | A.{name}().to_dense().tolist() -> [[0.0, 2.0], [0.0, 0.0]]
 triu_ | A.clone().{name}().to_dense().tolist() -> [[0.0, 2.0], [0.0, 0.0]]
+type | A.{name}(torch.float64).dtype -> torch.float64
 type_as | A.{name}(torch.ones(1, dtype=torch.float64)).dtype -> torch.float64
 unbind | [row.nnz for row in A.{name}()] -> [1, 1]
 unflatten | A.{name}(0, (2, 1)).shape -> torch.Size([2, 1, 2])

@@ -19,7 +19,7 @@ from .registry import getter, implements, named
 passed.update(
     named(
         "dim ndimension is_floating_point is_complex is_signed element_size is_contiguous __hash__ stride "
-        "storage_offset is_conj is_neg is_inference __setattr__ __dir__ type __format__ _is_view "
+        "storage_offset is_conj is_neg is_inference __setattr__ __dir__ __format__ _is_view "
         "untyped_storage _has_symbolic_sizes_strides _is_zerotensor is_pinned _use_count",
         torch,
         Tensor,

@@ -68,6 +68,9 @@ def type_as(input: Any, other: Any) -> Any:
     return input.to(other.dtype)
 
 
+implements(Tensor.type)(lambda input, *args, **kwargs: input.type(*args, **kwargs))
+
+
 @implements(Tensor.cpu)
 def cpu(input: Any, *, memory_format: torch.memory_format | None = None) -> Any:
     """The tensor itself."""

@@ -112,25 +112,30 @@ def _operands(tensors: Any, name: str) -> list[Operand]:
     """The sparse tensors that a function puts together."""
     if not isinstance(tensors, (list, tuple)):
         raise DtypeError(f"{name}: tensors is a {type(tensors).__name__}; expected a list of tensors")
-    dense = [n for n, t in enumerate(tensors) if isinstance(t, Tensor) and not is_sparse(t) and t.shape != (0,)]
-    dense = [n for n in dense if tensors[n].layout is torch.strided]
+    given = {n: t for n, t in enumerate(tensors) if not (name in ("cat", "hstack") and _is_left_out(t))}
+    given = given or {n: t for n, t in enumerate(tensors) if is_sparse(t)}
+    dense = [n for n, t in given.items() if isinstance(t, Tensor) and not is_sparse(t) and t.layout is torch.strided]
     if dense:
         raise UnsupportedError(
             f"{name}: tensor {dense[0]} is dense, others are sparse; use ls.tensor(x), or to_dense() of the others "
             "(values(), where only stored entries are meant, as in a vector of parameters)"
         )
-    found = [
-        to_operand(tensor, number)
-        for number, tensor in enumerate(tensors)
-        if is_sparse(tensor) or getattr(tensor, "shape", None) != (0,)
-    ]
+    found = [to_operand(tensor, number) for number, tensor in given.items()]
     if not found:
         raise ShapeError(f"{name}: expected at least one tensor")
     fill = found[0].fill
     if any(operand.fill != fill and (operand.fill == operand.fill or fill == fill) for operand in found):  # NaN is NaN
         fills = ", ".join(str(operand.fill) for operand in found)
         raise UnsupportedError(f"{name}: the fill values of the tensors differ: {fills}; use to_dense()")
-    return found
+    if len(given) == len(tensors):
+        return found
+    dtype = functools.reduce(torch.promote_types, [tensor.dtype for tensor in tensors])
+    return [o if o.dtype == dtype else Operand(o.pattern, o.values.to(dtype), o.fill) for o in found]
+
+
+def _is_left_out(tensor: Any) -> bool:
+    """Whether `torch.cat` leaves a tensor out, but for its dtype: a vector of no elements, whatever the others are."""
+    return isinstance(tensor, Tensor) and tensor.shape == (0,)
 
 
 class _Others(NamedTuple):
