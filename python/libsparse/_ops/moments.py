@@ -25,18 +25,28 @@ def var(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
         keepdim: Whether reduced dimensions stay, with extent 1.
     """
     groups = Groups(input, dim)
-    if not (groups.source.dtype.is_floating_point or groups.source.dtype.is_complex):
-        raise DtypeError(f"var and std of {groups.source.dtype}; expected a floating dtype: use A.float()")
-    center = reductions.mean(input, dim).reshape([groups.source.shape[d] for d in groups.kept])
-    squares = groups.reduce(_square(groups.entries - groups.at_entries(center)))
-    squares = squares + groups.absent() * _square(groups.source.fill - center)
-    divisor = float(max(groups.extent - correction, 0))  # int64 may not count the elements
-    return groups.shaped(squares / divisor if divisor else squares / 0.0, keepdim)
+    return groups.shaped(_variance(groups, dim, correction).to(groups.source.dtype.to_real()), keepdim)
 
 
 def std(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Tensor:
     """The square root of `var`."""
-    return _root(var(input, dim, correction, keepdim), 0.5)
+    groups = Groups(input, dim)
+    root = _root(_variance(groups, dim, correction), 0.5)
+    return groups.shaped(root.to(groups.source.dtype.to_real()), keepdim)
+
+
+def _variance(groups: Groups, dim: Any, correction: float) -> Tensor:
+    """The variance of each group in double precision, as torch computes it: squares are soon infinite, or 0."""
+    if not (groups.source.dtype.is_floating_point or groups.source.dtype.is_complex):
+        raise DtypeError(f"var and std of {groups.source.dtype}; expected a floating dtype: use A.float()")
+    wide = torch.promote_types(groups.source.dtype, torch.float64)
+    center = reductions.mean(groups.source, dim, dtype=wide).reshape([groups.source.shape[d] for d in groups.kept])
+    squares = groups.reduce(_square(groups.entries.to(wide) - groups.at_entries(center)))
+    # Where all elements are stored, the gradient of a square would be 0 times an infinite fill value.
+    outside = torch.where(groups.absent() > 0, groups.source.fill - center, 0)
+    squares = squares + groups.beside(_square(outside))
+    divisor = float(max(groups.extent - correction, 0))  # int64 may not count the elements
+    return squares / divisor if divisor else squares / 0.0
 
 
 def mean_in_one_pass(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
@@ -89,7 +99,7 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
         entries = torch.where(entries == 0, 1, entries)
     powers = groups.reduce(absolute.sparsity.entries(absolute.values) if p == 1 else _power(entries, p))
     if size != 0:
-        powers = powers + groups.absent() * size**p
+        powers = powers + groups.beside(size**p)
     if p in (0, 1):
         return groups.shaped(powers, keepdim)
     root = _root(powers, 1 / p)

@@ -79,6 +79,11 @@ class Groups:
             )
         return self.of_pattern("absent elements", self._absent)
 
+    def beside(self, each: Tensor | complex, dtype: torch.dtype | None = None) -> Tensor:
+        """The sum of a number for each element that is not stored: 0 where all are, also of infinity and NaN."""
+        absent = self.absent(dtype)
+        return torch.where(absent > 0, absent * each, 0)
+
     def of_pattern(self, name: str, compute: Callable[[], Tensor]) -> Tensor:
         """What depends on the pattern alone, which keeps it unless somebody follows what is done to the tensor."""
         operands = [self.source]
@@ -108,11 +113,12 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtyp
     """The sum over `dim` (an int, several, or None for all): a dense tensor; differentiable."""
     groups = Groups(input, dim)
     target = dtype or _summed(groups.source.dtype)
-    total = groups.reduce(groups.entries, dtype=target)
-    if groups.source.fill != 0:
-        fill = torch.tensor(groups.source.fill, dtype=target, device="cpu")
-        total = total + (groups.absent(target) * fill).to(target)
-    return groups.shaped(total, keepdim)
+    if groups.source.fill == 0:
+        return groups.shaped(groups.reduce(groups.entries, dtype=target), keepdim)
+    wide = dtypes.accumulator(target)  # half precision does not count the elements
+    fill = torch.tensor(groups.source.fill, dtype=target, device="cpu").to(wide)
+    total = groups.reduce(groups.entries, dtype=wide) + groups.beside(fill, target).to(wide)
+    return groups.shaped(total.to(target), keepdim)
 
 
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
