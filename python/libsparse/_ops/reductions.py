@@ -48,6 +48,11 @@ class Groups:
         """The values of the entries."""
         return self.source.sparsity.entries(self.source.values)
 
+    @property
+    def fill(self) -> Tensor:
+        """The value of the elements that are not stored."""
+        return torch.tensor(self.source.fill, dtype=self.source.dtype, device="cpu")
+
     def reduce(self, entries: Tensor, how: str = "sum", dtype: torch.dtype | None = None) -> Tensor:
         """The reduction of numbers, one an entry, in each group; the identity in groups without entries."""
         pattern = self.source.sparsity
@@ -116,7 +121,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtyp
     if groups.source.fill == 0:
         return groups.shaped(groups.reduce(groups.entries, dtype=target), keepdim)
     wide = dtypes.accumulator(target)  # half precision does not count the elements
-    fill = torch.tensor(groups.source.fill, dtype=target, device="cpu").to(wide)
+    fill = groups.fill.to(target).to(wide)
     total = groups.reduce(groups.entries, dtype=wide) + groups.beside(fill, target).to(wide)
     return groups.shaped(total.to(target), keepdim)
 
@@ -144,7 +149,7 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
     groups = Groups(input, dim)
     target = dtype or _summed(groups.source.dtype)
     entries, absent = groups.entries.to(target), groups.absent()
-    fill = torch.tensor(groups.source.fill, dtype=target, device="cpu")
+    fill = groups.fill.to(target)
     stored = found = groups.reduce(entries, "prod")
     if groups.source.fill == 0:  # the product of what is stored may overflow, and infinity times 0 is NaN
         found = groups.reduce(entries.detach() * 0, "prod")
