@@ -41,6 +41,8 @@ def multiply(input: Any, other: Any) -> Any:
     ):
         if second.pattern is not None and first.shape == second.shape:
             return _multiply_sparse(first, second)
+        if second.pattern is not None and (_broadcasts(first, second) or _broadcasts(second, first)):
+            return _multiply_repeated(*((first, second) if _broadcasts(second, first) else (second, first)))
         if second.pattern is None and _broadcasts(second, first):
             kept = [n == m for n, m in zip(second.shape, first.shape[first.ndim - second.ndim :], strict=True)]
             letters = tuple(string.ascii_letters[: first.ndim])
@@ -169,6 +171,14 @@ def _multiply_sparse(a: Operand, b: Operand) -> Operand:
         return a.with_data(notes.apply(torch.mul, a.data, b.data))
     letters = tuple(string.ascii_letters[: a.ndim])
     return _product(letters, letters, a, b)
+
+
+def _multiply_repeated(a: Operand, b: Operand) -> Operand:
+    """The product of a sparse operand and one that is repeated to its shape, where both have entries."""
+    letters = tuple(string.ascii_letters[: a.ndim])
+    shared = zip(letters[a.ndim - b.ndim :], b.shape, a.shape[a.ndim - b.ndim :], strict=True)
+    own = tuple([letter if n == m else f"one{letter}" for letter, n, m in shared])
+    return _product(letters, own, a, b)
 
 
 def _product(letters: Indices, own: Indices, a: Operand, b: Operand) -> Operand:

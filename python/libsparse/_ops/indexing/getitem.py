@@ -27,7 +27,7 @@ from .columns import select_columns
 from .copied_rows import copies, copy_rows
 from .entries import Entries, carry, carry_kept, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
 from .keys import INDEX, NEW, Key, Slice, bounded, checked, in_range, parse, true_elements
-from .rows import ragged, select_rows, selectable
+from .rows import may_list, ragged, select_rows, selectable
 from .single_rows import single
 
 _INDICES = frozenset({torch.int32, torch.int64})
@@ -214,7 +214,7 @@ def _select(source: Operand, key: Key) -> Operand:
 @torch.inference_mode(False)
 def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
     format, mode = pattern.format, pattern.format.order[0]
-    rows = _rows(key, mode, pattern.shape[mode])
+    rows = _rows(key, mode, pattern)
     owner_mode, rows_of = None, None
     if rows is not None and selectable(format):
         if mode in key.indices:
@@ -257,13 +257,13 @@ def _listed_alone(key: Key, pattern: Pattern) -> int | None:
     return mode if _is_whole(_below_rows(key, mode, listed.numel()), shape, mode) else None
 
 
-def _rows(key: Key, mode: int, extent: int) -> Tensor | None:
-    """The coordinates of the outermost level that a key selects; None where it reads them all."""
+def _rows(key: Key, mode: int, pattern: Pattern) -> Tensor | None:
+    """The coordinates of the outermost level that a key selects; None where it reads them all, or too many."""
     if mode in key.picks:
         return torch.tensor([key.picks[mode]], device="cpu")
     if mode in key.slices:
         chosen = key.slices[mode]
-        if chosen.whole(extent):
+        if chosen.whole(pattern.shape[mode]) or not may_list(pattern, chosen.length):
             return None
         return torch.arange(chosen.start, chosen.start + chosen.step * chosen.length, chosen.step, device="cpu")
     return key.indices[mode] if len(key.indices) == 1 else None

@@ -26,7 +26,7 @@ from libsparse._storage.pattern import Pattern
 from .entries import Entries, carry, entries_of, integers, pack, sparse_operand, wrap
 from .getitem import index, select
 from .reshaping import reshape, unsqueeze
-from .rows import are_consecutive, concatenated, listed, select_rows, selectable
+from .rows import are_consecutive, concatenated, listed, may_list, select_rows, selectable
 
 
 @moves(torch.cat)
@@ -301,7 +301,8 @@ def _pieces(source: Operand, mode: int, ranges: Sequence[tuple[int, int]]) -> tu
     if is_traced(source):
         return tuple(index(source, (*(slice(None),) * mode, slice(low, high))) for low, high in ranges)
     pattern, size = source.sparsity, 1 if source.data is None else source.data.element_size()
-    if selectable(pattern.format) and pattern.format.order[0] == mode:
+    by_rows = selectable(pattern.format) and pattern.format.order[0] == mode
+    if by_rows and may_list(pattern, pattern.shape[mode]):
         return tuple(
             carry(source, select_rows(pattern, torch.arange(low, max(low, high), device="cpu"))) for low, high in ranges
         )

@@ -26,6 +26,11 @@ def selectable(format: Format) -> bool:
     return not any(level.conversion_only for level in format.kinds)
 
 
+def may_list(pattern: Pattern, count: int) -> bool:
+    """Whether a list of so many rows is no longer than what the pattern has anyway: shapes may be huge."""
+    return pattern.pos[0] is None or count <= pattern.nnz
+
+
 def select_rows(pattern: Pattern, rows: Tensor) -> Conversion:
     """The pattern whose coordinates of the outermost level are those of `rows` in `pattern`.
 
