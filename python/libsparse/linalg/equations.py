@@ -137,12 +137,15 @@ class _Solution(torch.autograd.Function):
 
 
 def _iterate(matrix: ls.SparseTensor, b: Tensor, start: Tensor, setting: _Setting) -> Tensor:
-    norms = torch.linalg.vector_norm(b, dim=0)
-    tolerance = (setting.rtol * norms).clamp(min=setting.atol)
+    # Of columns around 1, squares are neither 0 nor infinite.
+    sizes = b.abs().amax(0) if len(b) else b.real.new_ones(b.shape[1])
+    sizes = torch.where((sizes > 0) & sizes.isfinite(), sizes, 1)
+    b, start = b / sizes, start / sizes
+    tolerance = (setting.rtol * torch.linalg.vector_norm(b, dim=0)).maximum(setting.atol / sizes)
     system = krylov.System(lambda x: matrix @ x, setting.inverse or _same, b, tolerance, setting.maxiter)
     if setting.method == "gmres":
-        return krylov.gmres(system, start, _RESTART)
-    return {"cg": krylov.cg, "bicgstab": krylov.bicgstab}[setting.method](system, start)
+        return krylov.gmres(system, start, _RESTART) * sizes
+    return {"cg": krylov.cg, "bicgstab": krylov.bicgstab}[setting.method](system, start) * sizes
 
 
 class _Product:

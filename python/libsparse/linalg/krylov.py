@@ -35,8 +35,15 @@ class System(NamedTuple):
     iterations: int
 
     def open(self, residual: Tensor) -> Tensor:
-        """Which right-hand sides have not arrived, (k,)."""
-        return _norm(residual) > self.tolerance
+        """Which right-hand sides have not arrived, (k,).
+
+        Raises:
+            ConvergenceError: A residual is infinite or NaN, which it stays.
+        """
+        norms = _norm(residual)
+        if not bool(norms.isfinite().all()):
+            raise self.failed("the iteration", residual, ": A, b or M is not finite, or steps grow without bounds")
+        return norms > self.tolerance
 
     def failed(self, method: str, residual: Tensor, why: str = "") -> ConvergenceError:
         """The error where an iteration ends too early."""
@@ -135,7 +142,7 @@ def _least_squares(system: System, residual: Tensor, steps: int) -> Tensor:
 
 def _arrived(system: System, x: Tensor, method: str) -> Tensor:
     residual = system.b - system.multiply(x)
-    if bool(system.open(residual).any()) or not bool(residual.isfinite().all()):
+    if bool(system.open(residual).any()):
         raise system.failed(method, residual)
     return x
 
