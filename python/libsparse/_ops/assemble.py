@@ -157,8 +157,9 @@ def reduced(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
         return reduced(values, group, count, "sum") / number
     if reduce == "sum" and values.dtype != torch.bool:
         return values.new_zeros((count, *values.shape[1:])).index_add(0, group, values)
-    if values.dtype == torch.bool:
-        return reduced(values.to(torch.uint8), group, count, "max").to(torch.bool)
+    if values.dtype == torch.bool:  # products and minima are true where all are, others where any is
+        kind = reduce if reduce in ("prod", "min", "amin") else "max"
+        return reduced(values.to(torch.uint8), group, count, kind).to(torch.bool)
     group = group.reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
     zeros = values.new_zeros((count, *values.shape[1:]))
     return zeros.scatter_reduce(0, group, values, REDUCTIONS[reduce], include_self=False)
