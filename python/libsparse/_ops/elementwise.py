@@ -73,6 +73,8 @@ def _sum(name: str, function: pointwise.Function, a: Any, b: Any, alpha: Any) ->
     alpha = as_number(alpha)
     if any(not is_tensor(value) and not is_scalar(value) for value in (a, b)):
         return NotImplemented
+    if not isinstance(alpha, (*NUMBERS, torch.SymInt, torch.SymFloat)):
+        raise DtypeError(f"{name}: alpha is a {type(alpha).__name__}; expected a number")
     if is_tensor(a) and is_tensor(b) and not is_scalar(a) and not is_scalar(b):
         first, second = to_operand(a, 0), to_operand(b, 1)
         plain = first.fill == second.fill == 0 and first.data is not None and second.data is not None
@@ -87,9 +89,7 @@ def _sum(name: str, function: pointwise.Function, a: Any, b: Any, alpha: Any) ->
             with contextlib.suppress(ToolchainError):  # there is no compiler, and torch can do it, too
                 return union.add_dense(first, second, "+" if name == "add" else "-")
     # torch multiplies by alpha in the type of the result
-    return pointwise.apply(
-        name, function, (a, b), {"alpha": alpha} if isinstance(alpha, NUMBERS) and alpha != 1 else None
-    )
+    return pointwise.apply(name, function, (a, b), {"alpha": alpha} if alpha != 1 else None)
 
 
 def _sums_densely(a: Operand, b: Operand) -> bool:
