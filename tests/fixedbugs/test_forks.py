@@ -10,7 +10,7 @@ import pytest
 BEGIN = """
 import os, signal, threading, time, torch, libsparse as ls
 from libsparse._fusion import following
-from libsparse._lang.cached import cached_property
+from libsparse._lang.records import cached_property
 from libsparse._torch import overrides
 torch.set_num_threads(1)
 A, x = ls.eye(60), torch.rand(60, 3)

@@ -11,8 +11,8 @@ from typing import Final
 
 import torch
 
-from libsparse._lang.cached import cached_property
 from libsparse._lang.errors import FormatError
+from libsparse._lang.records import cached_property
 
 from . import levels
 from .levels import Level, parsed

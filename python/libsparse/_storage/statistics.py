@@ -14,7 +14,7 @@ from ctypes import string_at
 import torch
 from torch import Tensor
 
-from libsparse._lang.cached import cached_property
+from libsparse._lang.records import cached_property
 
 from . import memory, sorting
 from .format import Format
