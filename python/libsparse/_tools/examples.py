@@ -183,6 +183,7 @@ matrix_power | A.{name}(2).to_dense().tolist() -> [[2.0, 0.0], [0.0, 2.0]]
 max | A.{name}() -> tensor(2.)
 mean nanmean | A.{name}() -> tensor(0.7500)
 min prod | A.{name}() -> tensor(0.)
+module_load | A.clone().{name}(2 * A).to_dense().tolist() -> [[0.0, 4.0], [2.0, 0.0]]
 moveaxis movedim swapaxes swapdims transpose | A.{name}(0, 1).to_dense().tolist() -> [[0.0, 1.0], [2.0, 0.0]]
 mul multiply | A.{name}(A).to_dense().tolist() -> [[0.0, 4.0], [1.0, 0.0]]
 mul_ multiply_ | A.clone().{name}(A).to_dense().tolist() -> [[0.0, 4.0], [1.0, 0.0]]
