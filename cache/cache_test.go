@@ -245,6 +245,12 @@ func TestRequests(t *testing.T) {
 	if _, ok := s.Request("absent"); ok {
 		t.Error("absent request found")
 	}
+	if err := os.Mkdir(filepath.Join(s.Root(), "requests", "folder.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutRequest("folder", nil); err == nil || !strings.Contains(err.Error(), "a folder stands where a file belongs") {
+		t.Error(err)
+	}
 }
 
 func BenchmarkLoad(b *testing.B) {

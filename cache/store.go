@@ -88,8 +88,10 @@ func (s *Store) problem(what string, err error) error {
 		hint = "the disk is full; free some space or name another folder"
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
 		hint = "it is not writable; name another folder"
-	case errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrExist):
+	case errors.Is(err, syscall.ENOTDIR):
 		hint = "it is not a folder; name another one"
+	case errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.EISDIR):
+		hint = "a folder stands where a file belongs; remove it, or name another folder"
 	}
 	return diag.Errorf(diag.Cache, "the kernel cache in %s %s: %s", s.dir, what, hint).WithDetail(err.Error())
 }

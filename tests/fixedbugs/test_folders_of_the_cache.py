@@ -120,3 +120,15 @@ def test_a_compiler_whose_name_is_no_text(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("LIBSPARSE_CC", "/usr/bin/\udcff")
     with pytest.raises(ls.ToolchainError, match=r"UTF-8.*LIBSPARSE_CC"):
         target.compiler()
+
+
+def test_relative_name_without_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    monkeypatch.setenv("LIBSPARSE_CACHE_DIR", "kernels")
+    with pytest.raises(ls.ToolchainError, match=r"kernels: the current folder is gone.*LIBSPARSE_CACHE_DIR"):
+        target.cache_dir()
+    with pytest.raises(ls.ToolchainError, match="others: the current folder is gone"):
+        ls.options(cache_dir="others")

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from libsparse._lang.errors import DtypeError, FormatError
+from libsparse._lang.errors import DtypeError, FormatError, ToolchainError
 from libsparse._lang.records import NamedTuple
 from libsparse._storage import derived, threads
 
@@ -68,6 +68,21 @@ def _tune(**wanted: Any) -> Tuning:
 def cache_dir() -> str | None:
     """The folder that was set for the kernel cache, None where none was."""
     return _cache_dir
+
+
+def absolute(folder: str) -> str:
+    """The absolute path of a folder of the kernel cache.
+
+    Raises:
+        ToolchainError: The name is relative, and the current folder is gone.
+    """
+    try:
+        return os.path.abspath(folder)  # noqa: PTH100  # objects of paths are slow to make
+    except FileNotFoundError as error:
+        raise ToolchainError(
+            f"the kernel cache {folder}: the current folder is gone, in which a relative name is; name an absolute one "
+            "by LIBSPARSE_CACHE_DIR or ls.options(cache_dir=...)"
+        ) from error
 
 
 def is_text(path: str) -> bool:
@@ -138,7 +153,8 @@ class options:
             raise error(f"options(num_threads={num_threads!r}): expected {expected}")
         if cache_dir is not _KEEP and not isinstance(cache_dir, str | os.PathLike | None):
             raise DtypeError(f"options(cache_dir={cache_dir!r}): expected a path, or None for the default")
-        if isinstance(cache_dir, str | os.PathLike) and not is_text(str(Path(cache_dir).absolute())):
+        folder = absolute(str(Path(cache_dir))) if isinstance(cache_dir, str | os.PathLike) else None
+        if folder is not None and not is_text(folder):
             raise FormatError(f"options(cache_dir={cache_dir!r}): expected a name in UTF-8")
         if derived_bytes not in (_KEEP, None) and (type(derived_bytes) is not int or derived_bytes < 0):
             error = FormatError if type(derived_bytes) is int else DtypeError
@@ -149,7 +165,7 @@ class options:
         if num_threads is not _KEEP:
             threads.choose(num_threads)
         if cache_dir is not _KEEP:
-            _cache_dir = None if cache_dir is None else str(Path(cache_dir).absolute())
+            _cache_dir = folder
         self._before = *before, _tune(**wanted)
 
     def __enter__(self) -> options:

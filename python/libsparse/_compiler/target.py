@@ -177,7 +177,7 @@ def cache_dir() -> str:
     if expanded.startswith("~"):
         message = f"the kernel cache {folder}: the user has no home folder; name another by LIBSPARSE_CACHE_DIR"
         raise ToolchainError(message)
-    found = os.path.abspath(expanded)  # noqa: PTH100  # as above
+    found = settings.absolute(expanded)
     if not settings.is_text(found):
         raise ToolchainError(
             f"the kernel cache {found!r}: expected a name in UTF-8; name another by LIBSPARSE_CACHE_DIR"
