@@ -90,11 +90,16 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> O
 @implements(*named("masked_fill", torch, Tensor), layouts="raises")
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """`value` where the mask is true, the tensor elsewhere."""
-    dtype = to_operand(input).dtype
+    source = to_operand(input)
+    dtype = source.dtype
     if isinstance(value, (int, float)) and dtype.is_floating_point:
         return torch.where(mask, value, input)
-    number = value if isinstance(value, Tensor) else torch.tensor(value, device="cpu")
-    return torch.where(mask, number.to(dtype), input)
+    place, always = torch.zeros((), dtype=dtype, device="cpu"), torch.tensor(True, device="cpu")
+    try:
+        number = place.masked_fill(always, value)  # torch knows which values the dtype can hold
+    except RuntimeError as error:
+        raise DtypeError(f"masked_fill of {dtype} ({source}) by {value!r}: {error}") from None
+    return torch.where(mask, number, input)
 
 
 @implements(Tensor.sparse_mask, layouts="raises")

@@ -169,6 +169,9 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> A
 @implements(*named("nansum", torch, Tensor), layouts="raises")
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sum of the elements that are not NaN."""
+    source = to_operand(input)
+    if source.dtype.is_complex:
+        raise MissingKernelError(f"nansum of {source.dtype} ({source}); expected real values: see A.real and A.imag")
     return reductions.sum(pointwise.apply("nansum", _without_nan, (input,)), dim, keepdim, dtype=dtype)
 
 

@@ -15,7 +15,7 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
-from .entries import Entries, carry, derive, entries_of, pack, sparse_operand, wrap
+from .entries import Entries, carry, derive, entries_of, integer, pack, sparse_operand, wrap
 from .reshaping import flatten
 
 
@@ -34,6 +34,7 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Opera
     """
     source = sparse_operand(input, "diagonal")
     first, second = _plane(source.ndim, dim1, dim2, "diagonal")
+    offset = integer("diagonal: offset", offset)
     extent = _length(source.shape[first], source.shape[second], offset)
 
     def change(entries: Entries) -> Entries:
@@ -56,6 +57,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> O
     source = sparse_operand(input, "diag_embed")
     source.need_zero_fill("diag_embed")
     first, second = _plane(source.ndim + 1, dim1, dim2, "diag_embed")
+    offset = integer("diag_embed: offset", offset)
     extent = source.shape[-1] + abs(offset)
 
     def change(entries: Entries) -> Entries:
@@ -103,6 +105,7 @@ def tril(input: Any, diagonal: int = 0) -> Operand:
 
     Raises:
         ShapeError: The tensor has less than two dimensions.
+        DtypeError: `diagonal` is no int.
         UnsupportedError: The fill value is not 0.
     """
     return _triangle(input, diagonal, "tril")
@@ -119,6 +122,7 @@ def _triangle(input: Any, offset: int, name: str) -> Operand:
     source.need_zero_fill(name)
     if source.ndim < 2:
         raise ShapeError(f"{name} takes matrices and batches of them, got shape {tuple(source.shape)}")
+    offset = integer(f"{name}: diagonal", offset)
 
     def change(entries: Entries) -> Entries:
         *_, row, column = entries.coords

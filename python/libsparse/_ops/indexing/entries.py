@@ -210,6 +210,18 @@ def integers(name: str, given: Any) -> tuple[int, ...]:
         raise DtypeError(f"{name} is {given!r}; expected ints") from None
 
 
+def integer(name: str, given: Any) -> int:
+    """An int that was handed over as the argument `name`.
+
+    Raises:
+        DtypeError: It is something else.
+    """
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise DtypeError(f"{name} is {given!r}; expected an int") from None
+
+
 def numbered(shape: Sequence[int]) -> bool:
     """Whether the elements of a shape can be numbered."""
     return math.prod(shape) < 2**63

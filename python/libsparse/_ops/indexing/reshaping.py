@@ -12,8 +12,9 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
+from libsparse._storage import memory
 
-from .entries import Entries, derive, integers, sparse_operand, unravel, wrap
+from .entries import Entries, derive, integer, integers, sparse_operand, unravel, wrap
 from .getitem import index_select
 
 
@@ -228,11 +229,13 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Operand:
 
     Raises:
         ShapeError: There are not two different dimensions.
+        DtypeError: `k` is no int.
     """
     source = sparse_operand(input, "rot90")
     plane = [wrap(d, source.ndim, "rot90") for d in dims]
     if len(plane) != 2 or plane[0] == plane[1]:
         raise ShapeError(f"rot90: dims {tuple(dims)}; expected two different dimensions")
+    k = integer("rot90: k", k)
     if k % 4 == 0:
         return source
     if k % 4 == 2:
@@ -249,6 +252,7 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, outpu
     Raises:
         DtypeError: `repeats` is no integer, and no tensor of integers.
         ShapeError: There are not as many numbers as coordinates.
+        FormatError: There are more new coordinates than fit into memory.
     """
     source = sparse_operand(input, "repeat_interleave")
     if dim is None:
@@ -261,7 +265,10 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, outpu
         raise ShapeError(f"repeat_interleave: repeats is {int(numbers.min())}; expected numbers from 0 on")
     if numbers.numel() not in (1, extent):
         raise ShapeError(f"repeat_interleave: {numbers.numel()} numbers for a dimension of extent {extent}")
-    chosen = torch.repeat_interleave(torch.arange(extent, device="cpu"), numbers.reshape(-1).expand(extent))
+    repeated = numbers.reshape(-1).expand(extent)
+    count = extent * int(numbers) if numbers.numel() == 1 else int(repeated.sum())
+    _check_places(count, "repeat_interleave", source)
+    chosen = torch.repeat_interleave(torch.arange(extent, device="cpu"), repeated)
     return index_select(source, dim, chosen)
 
 
@@ -270,19 +277,28 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Operand:
 
     Raises:
         ShapeError: A window is longer than the dimension, or the step is not positive.
+        FormatError: The windows have more coordinates than fit into memory.
     """
     source = sparse_operand(input, "unfold")
     mode = wrap(dimension, source.ndim, "unfold")
+    size, step = integer("unfold: size", size), integer("unfold: step", step)
     if not 0 <= size <= source.shape[mode] or step <= 0:
         raise ShapeError(
             f"unfold: windows of {size} every {step} of dimension {mode} with extent {source.shape[mode]}; a window "
             "fits into the dimension, and steps are positive"
         )
     count = (source.shape[mode] - size) // step + 1
+    _check_places(count * size, "unfold", source)
     places = torch.arange(count, device="cpu")[:, None] * step + torch.arange(size, device="cpu")
     windows = unflatten(index_select(source, mode, places.reshape(-1)), mode, (count, size))
     order = [d for d in range(windows.ndim) if d != mode + 1] + [mode + 1]
     return windows._replace(pattern=windows.sparsity.transposed(tuple(order)))
+
+
+def _check_places(count: int, name: str, source: Operand) -> None:
+    """The coordinates of a dimension that are taken one by one fit into memory, three arrays of them."""
+    subject = f"{name}: a number for each of the {count} new coordinates of a tensor ({source})"
+    memory.check(count, 24, subject, "give A.coalesce().indices() other coordinates, for ls.from_coo")
 
 
 def move(input: Any, source: Any, destination: Any) -> Operand:

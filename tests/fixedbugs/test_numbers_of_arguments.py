@@ -1,0 +1,63 @@
+"""Arguments that are no ints, dtypes or numbers that a dtype holds, and extents of which none can be made a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import libsparse as ls
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.tril(1.5),
+        lambda x: x.triu(1.5),
+        lambda x: x.diagonal(1.5),
+        lambda x: x[0].diag(1.5),
+        lambda x: x.diag_embed(0.5),
+        lambda x: x.rot90(1.5),
+        lambda x: x.unfold(0, 1.5, 1),
+        lambda x: x.unfold(0, 1, 1.5),
+    ],
+)
+def test_fractions_are_no_ints(call: Callable[[Tensor], Tensor], dense: Tensor) -> None:
+    with pytest.raises(TypeError):
+        call(dense)
+    with pytest.raises(ls.DtypeError, match=r"is [01]\.5; expected an int"):
+        call(ls.tensor(dense))
+
+
+def test_windows_and_copies_of_huge_extents() -> None:
+    A = ls.from_coo([[1, 5], [2, 7]], torch.tensor([1.0, 2.0]), (2**40, 2**40), format="coo")
+    for call in (lambda: A.repeat_interleave(2, 0), lambda: A.unfold(1, 3, 1)):
+        with pytest.raises(ls.FormatError, match=r"new coordinates .* would take"):
+            call()
+
+
+@pytest.mark.parametrize(("dtype", "value"), [(torch.int64, float("nan")), (torch.float32, 1j), (torch.uint8, 300)])
+def test_filled_by_what_the_dtype_cannot_hold(dtype: torch.dtype, value: Any, dense: Tensor) -> None:
+    with pytest.raises(RuntimeError):
+        dense.to(dtype).masked_fill(dense > 0, value)
+    with pytest.raises(ls.DtypeError, match="masked_fill"):
+        ls.tensor(dense).to(dtype).masked_fill(dense > 0, value)
+
+
+def test_filled_by_a_number_and_a_tensor(dense: Tensor) -> None:
+    for value in (7, 1.5, True, torch.tensor(2.5)):
+        for dtype in (torch.int64, torch.float32):
+            wanted = dense.to(dtype).masked_fill(dense > 1, value)
+            found = ls.tensor(dense).to(dtype).masked_fill(dense > 1, value)
+            assert found.dtype == dtype and torch.equal(found.to_dense(), wanted)
+
+
+def test_complex_numbers_have_no_nansum(dense: Tensor) -> None:
+    for name in ("nansum", "nanmean"):
+        with pytest.raises(NotImplementedError):
+            getattr(dense * 1j, name)()
+        with pytest.raises(ls.DtypeError, match="nansum of torch.complex64"):
+            getattr(ls.tensor(dense * 1j), name)()
