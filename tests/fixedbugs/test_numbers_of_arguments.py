@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -52,12 +53,22 @@ def test_filled_by_a_number_and_a_tensor(dense: Tensor) -> None:
         for dtype in (torch.int64, torch.float32):
             wanted = dense.to(dtype).masked_fill(dense > 1, value)
             found = ls.tensor(dense).to(dtype).masked_fill(dense > 1, value)
-            assert found.dtype == dtype and torch.equal(found.to_dense(), wanted)
+            assert found.dtype == dtype
+            assert torch.equal(found.to_dense(), wanted)
 
 
 def test_complex_numbers_have_no_nansum(dense: Tensor) -> None:
     for name in ("nansum", "nanmean"):
         with pytest.raises(NotImplementedError):
             getattr(dense * 1j, name)()
-        with pytest.raises(ls.DtypeError, match="nansum of torch.complex64"):
+        with pytest.raises(ls.DtypeError, match=r"nansum of torch\.complex64"):
             getattr(ls.tensor(dense * 1j), name)()
+
+
+def test_dtypes_of_python_and_numpy(dense: Tensor) -> None:
+    A = ls.tensor(dense)
+    assert A.mean(dtype=float).dtype == torch.float64
+    assert A.sum(0, dtype=complex).dtype == torch.complex128
+    for call in (lambda: np.mean(A, dtype=np.float64), lambda: A.sum(dtype="float32")):
+        with pytest.raises(ls.DtypeError, match=r"dtype is .*; expected a torch\.dtype"):
+            call()

@@ -27,6 +27,12 @@ _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 _WRITABLE = frozenset({"data", "real", "imag"})  # properties that torch lets users assign to
 # NumPy's names of arguments: torch takes the first two, and `np.std(A)` passes the last to `A.std`.
 _NUMPYS = {"axis": "dim", "keepdims": "keepdim", "ddof": "correction"}
+_PYTHONS: dict[type, torch.dtype] = {
+    float: torch.float64,
+    int: torch.int64,
+    bool: torch.bool,
+    complex: torch.complex128,
+}
 
 overridable: dict[int, bool | str] = {}
 """The identities of functions that `overrides` replaces, with the argument `layouts` of `implements`."""
@@ -137,6 +143,8 @@ def _checked(handler: Callable[..., Any], function: Any, ranks: tuple[int, ...] 
             for name in _NUMPYS.keys() & kwargs.keys():
                 if _NUMPYS[name] not in kwargs:
                     kwargs[_NUMPYS[name]] = kwargs.pop(name)
+            if "dtype" in kwargs:
+                kwargs["dtype"] = _dtype(kwargs["dtype"], function)
             if kwargs.pop("inplace", False):
                 raise UnsupportedError("in-place functions are not supported on an ls.SparseTensor; use the result")
             if "out" in kwargs:
@@ -167,6 +175,20 @@ def _checked(handler: Callable[..., Any], function: Any, ranks: tuple[int, ...] 
 
 
 leave_alone(_checked(_product_into, torch.mm))  # and with it all handlers, whose code it has
+
+
+def _dtype(given: Any, function: Any) -> torch.dtype | None:
+    """A dtype as torch's own functions take it, also as a type of Python.
+
+    Raises:
+        DtypeError: It is something else, as a dtype of NumPy's is.
+    """
+    found = _PYTHONS.get(given, given) if isinstance(given, type) else given
+    if isinstance(found, torch.dtype | None):
+        return found
+    raise DtypeError(
+        f"{title(function)} on an ls.SparseTensor: dtype is {given!r}; expected a torch.dtype, such as torch.float32"
+    )
 
 
 def _left_to_others(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
