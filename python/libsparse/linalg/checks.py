@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 import torch
@@ -36,3 +38,43 @@ def square_matrix(name: str, A: Any) -> None:
     matrix(name, A)
     if A.shape[0] != A.shape[1]:
         raise ls.ShapeError(f"{name}: A ({A._facts()}); expected a square matrix")
+
+
+def scaled(A: ls.SparseTensor) -> tuple[ls.SparseTensor, float]:
+    """A times a power of two with which its greatest entry is near 1, and the power: squares vanish in no method."""
+    values = A.values()
+    greatest = float(values.abs().max()) if values.numel() else 0.0
+    if not 0 < greatest < math.inf:
+        return A, 1.0
+    most = math.frexp(torch.finfo(A.dtype).max)[1] - 1
+    factor = 2.0 ** min(max(-math.frexp(greatest)[1], -most), most)
+    return A.with_values(values * factor), factor
+
+
+def tolerance(name: str, argument: str, given: Any) -> float:
+    """A tolerance; NaN, which nothing compares with, would pass for one that is reached."""
+    try:
+        found = float(given)
+    except (TypeError, ValueError):
+        raise ls.DtypeError(f"{name}: {argument} is a {type(given).__name__}; expected a number from 0 on") from None
+    if not found >= 0:
+        raise ls.FormatError(f"{name}: {argument}={given!r}; expected a number from 0 on")
+    return found
+
+
+def count(name: str, argument: str, given: Any) -> int:
+    """How many iterations there may be."""
+    try:
+        found = operator.index(given)
+    except TypeError:
+        raise ls.DtypeError(f"{name}: {argument}={given!r}; expected an int from 0 on") from None
+    if found < 0:
+        raise ls.FormatError(f"{name}: {argument}={given!r}; expected an int from 0 on")
+    return found
+
+
+def vector(name: str, argument: str, given: Any) -> None:
+    """Raises unless an argument is a dense tensor."""
+    if not isinstance(given, Tensor) or isinstance(given, ls.SparseTensor) or given.layout != torch.strided:
+        kind = given._facts() if isinstance(given, ls.SparseTensor) else type(given).__name__
+        raise ls.DtypeError(f"{name}: {argument} is {kind}; expected a dense tensor")

@@ -12,7 +12,7 @@ from torch import Tensor
 import libsparse as ls
 
 from . import krylov
-from .checks import square_matrix, taken
+from .checks import count, scaled, square_matrix, taken, tolerance, vector
 
 _RESTART = 30  # steps of GMRES whose vectors are kept
 
@@ -44,8 +44,7 @@ def solve(
 ) -> Tensor:
     """The solution x of A x = b, differentiable in the values of A and in b, twice and more often.
 
-    Gradients are solutions with the adjoint of A to the same tolerance: nothing of the iteration is kept. Arrays of
-    NumPy and SciPy are taken, too.
+    Gradients are solutions with the adjoint of A to the same tolerance. Arrays of NumPy and SciPy are taken, too.
 
     Args:
         A: (n, n), of a floating or complex dtype, in any format.
@@ -65,7 +64,7 @@ def solve(
     Raises:
         ShapeError: A is not square, or b or M don't fit; `direct`: A is singular.
         DtypeError: A is not sparse, or a dtype is neither floating nor complex.
-        FormatError: An unknown method.
+        FormatError: An unknown method, or a negative tolerance or number of products.
         ls.linalg.ConvergenceError: The tolerance was not reached.
 
     Example:
@@ -82,11 +81,12 @@ def solve(
         _check_right("x0", x0, A, (b.ndim,))
     dtype = torch.promote_types(A.dtype, b.dtype)
     matrix, right = A.to(dtype).to_format("csr"), b.to(dtype)
+    rtol, atol = tolerance("solve", "rtol", rtol), tolerance("solve", "atol", atol)
+    most = 10 * len(b) if maxiter is None else count("solve", "maxiter", maxiter)
     if method == "direct":
         solution: Tensor = torch.sparse.spsolve(matrix, right)
-        return solution
-    most = 10 * len(b) if maxiter is None else maxiter
-    setting = _Setting(matrix.pattern, method, _inverse(M, A), float(rtol), float(atol), most)
+        return solution.to(dtype)  # SciPy has no half precision
+    setting = _Setting(matrix.pattern, method, _inverse(M, A), rtol, atol, most)
     columns = right if right.ndim == 2 else right[:, None]
     start = torch.zeros_like(columns) if x0 is None else x0.detach().to(dtype).reshape(columns.shape)
     x: Tensor = _Solution.apply(matrix.values(), columns, start, setting)
@@ -140,12 +140,32 @@ def _iterate(matrix: ls.SparseTensor, b: Tensor, start: Tensor, setting: _Settin
     # Of columns around 1, squares are neither 0 nor infinite.
     sizes = b.abs().amax(0) if len(b) else b.real.new_ones(b.shape[1])
     sizes = torch.where((sizes > 0) & sizes.isfinite(), sizes, 1)
-    b, start = b / sizes, start / sizes
-    tolerance = (setting.rtol * torch.linalg.vector_norm(b, dim=0)).maximum(setting.atol / sizes)
-    system = krylov.System(lambda x: matrix @ x, setting.inverse or _same, b, tolerance, setting.maxiter)
+    matrix, factor = scaled(matrix)
+    b, start = b / sizes, start / sizes / factor
+    within = (setting.rtol * torch.linalg.vector_norm(b, dim=0)).maximum(setting.atol / sizes)
+    inverse = setting.inverse
+    precondition = _same if inverse is None else lambda x: inverse(x) / factor
+    system = krylov.System(lambda x: matrix @ x, precondition, b, within, setting.maxiter)
     if setting.method == "gmres":
-        return krylov.gmres(system, start, _RESTART) * sizes
-    return {"cg": krylov.cg, "bicgstab": krylov.bicgstab}[setting.method](system, start) * sizes
+        return krylov.gmres(system, start, _RESTART) * factor * sizes
+    return {"cg": krylov.cg, "bicgstab": krylov.bicgstab}[setting.method](system, start) * factor * sizes
+
+
+class _Called:
+    """A function of columns that is the user's."""
+
+    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+        self.function = function
+
+    def __call__(self, columns: Tensor) -> Tensor:
+        result = self.function(columns)
+        vector("solve", "what M returns", result)
+        if result.shape != columns.shape:
+            raise ls.ShapeError(
+                f"solve: what M returns has shape {tuple(result.shape)}; expected that of what it gets, "
+                f"{tuple(columns.shape)}"
+            )
+        return result
 
 
 class _Product:
@@ -174,8 +194,10 @@ def _same(columns: Tensor) -> Tensor:
 
 def _inverse(M: Any, A: ls.SparseTensor) -> Callable[[Tensor], Tensor] | None:
     M = taken(M)
-    if M is None or (callable(M) and not isinstance(M, Tensor)):
-        return M
+    if M is None:
+        return None
+    if callable(M) and not isinstance(M, Tensor):
+        return _Called(M)
     if not isinstance(M, Tensor):
         raise ls.DtypeError(f"solve: M is a {type(M).__name__}; expected a matrix or a function")
     if M.shape != A.shape:
@@ -184,9 +206,7 @@ def _inverse(M: Any, A: ls.SparseTensor) -> Callable[[Tensor], Tensor] | None:
 
 
 def _check_right(name: str, b: Any, A: ls.SparseTensor, ranks: tuple[int, ...]) -> None:
-    if not isinstance(b, Tensor) or isinstance(b, ls.SparseTensor) or b.layout != torch.strided:
-        kind = b._facts() if isinstance(b, ls.SparseTensor) else type(b).__name__
-        raise ls.DtypeError(f"solve: {name} is {kind}; expected a dense tensor")
+    vector("solve", name, b)
     if b.ndim not in ranks or b.shape[0] != A.shape[0]:
         raise ls.ShapeError(
             f"solve: {name} has shape {tuple(b.shape)}; with A ({A._facts()}) expected ({A.shape[0]},) or "

@@ -5,6 +5,7 @@ Values have gradients, by the vectors that belong to them (Hellmann and Feynman)
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 
 import libsparse as ls
 
-from .checks import matrix, square_matrix, taken
+from .checks import count, matrix, scaled, square_matrix, taken, tolerance, vector
 from .convergence import ConvergenceError
 
 
@@ -35,6 +36,7 @@ def eigsh(
     Raises:
         ShapeError: A is not square, or k is out of range.
         DtypeError: A is not sparse, or has another dtype.
+        FormatError: An entry of A is infinite or NaN, or `tol` is negative.
         ls.linalg.ConvergenceError: The tolerance was not reached.
 
     Example:
@@ -45,7 +47,8 @@ def eigsh(
     A = taken(A)
     square_matrix("eigsh", A)
     _check("eigsh", A, k, A.shape[0])
-    constant = A.detach()
+    within, niter = _within("eigsh", A, tol), count("eigsh", "niter", niter)
+    constant, _ = scaled(A.detach())
     if 3 * k > A.shape[0]:  # fewer rows than lobpcg needs, so that the dense matrix is smaller than its vectors
         values, vectors = torch.linalg.eigh(constant.to_dense())
         chosen = slice(-k, None) if largest else slice(k)
@@ -53,8 +56,8 @@ def eigsh(
         if largest:
             values, vectors = values.flip(0), vectors.flip(1)
     else:
-        values, vectors = torch.lobpcg(constant, k=k, largest=largest, tol=_within(A, tol) / 10, niter=niter)
-    _check_residual("eigsh", constant, constant @ vectors - vectors * values, _within(A, tol))
+        values, vectors = torch.lobpcg(constant, k=k, largest=largest, tol=within / 10, niter=niter)
+    _check_residual("eigsh", constant, constant @ vectors - vectors * values, within)
     return (vectors * (A @ vectors)).sum(0), vectors
 
 
@@ -76,6 +79,7 @@ def svds(
     Raises:
         ShapeError: A is no matrix, or k is out of range.
         DtypeError: A is not sparse, or has another dtype.
+        FormatError: An entry of A is infinite or NaN, or `tol` is negative.
         ls.linalg.ConvergenceError: The tolerance was not reached.
 
     Example:
@@ -87,7 +91,8 @@ def svds(
     matrix("svds", A)
     m, n = A.shape
     _check("svds", A, k, min(m, n))
-    constant = A.detach().to_format("coo")
+    within, niter = _within("svds", A, tol), count("svds", "niter", niter)
+    constant, _ = scaled(A.detach().to_format("coo"))
     if 3 * k > min(m, n):  # the dense matrix is smaller than the vectors of lobpcg
         U, values, Vh = torch.linalg.svd(constant.to_dense(), full_matrices=False)
         U, values, V = U[:, :k], values[:k], Vh[:k].mT
@@ -95,11 +100,11 @@ def svds(
         row, col = constant.indices()
         places = torch.stack([torch.cat([row, col + m]), torch.cat([col + m, row])])
         both = ls.from_coo(places, constant.values().repeat(2), (m + n, m + n), check=False)
-        _, vectors = torch.lobpcg(both, k=k, tol=_within(A, tol) / 10, niter=niter)
+        _, vectors = torch.lobpcg(both, k=k, tol=within / 10, niter=niter)
         U, _ = torch.linalg.qr(vectors[:m])
         inner, values, right = torch.linalg.svd(constant.mT @ U, full_matrices=False)
         U, V = U @ right.mT, inner
-    _check_residual("svds", constant, constant @ V - U * values, _within(A, tol))
+    _check_residual("svds", constant, constant @ V - U * values, within)
     return U, (U * (A @ V)).sum(0), V
 
 
@@ -124,6 +129,7 @@ def power_iteration(
     Raises:
         ShapeError: A is not square, or x0 does not fit.
         DtypeError: A is not sparse, or not of a floating or complex dtype.
+        FormatError: x0 is 0 or not finite, or `rtol` or `maxiter` is negative.
         ls.linalg.ConvergenceError: The tolerance was not reached.
 
     Example:
@@ -133,19 +139,31 @@ def power_iteration(
     """
     A, x0 = taken(A), taken(x0)
     square_matrix("power_iteration", A)
-    if x0 is not None and x0.shape != A.shape[:1]:
-        raise ls.ShapeError(f"power_iteration: x0 has shape {tuple(x0.shape)}; expected ({A.shape[0]},), as A has rows")
+    if x0 is not None:
+        _check_start(x0, A)
+    rtol, maxiter = tolerance("power_iteration", "rtol", rtol), count("power_iteration", "maxiter", maxiter)
     constant = A.detach()
     x = _iterated(constant, x0, rtol, maxiter)
     if not (A.requires_grad and torch.is_grad_enabled()):
         return torch.vdot(x, constant @ x), x
-    left = _iterated(constant.mH, x, rtol, maxiter)
+    adjoint: Any = constant.mH
+    left = _iterated(adjoint, x, rtol, maxiter)
     return torch.vdot(left, A @ x) / torch.vdot(left, x), x
 
 
-def _iterated(A: Tensor, x0: Tensor | None, rtol: float, maxiter: int) -> Tensor:
+def _check_start(x0: Any, A: ls.SparseTensor) -> None:
+    vector("power_iteration", "x0", x0)
+    if x0.shape != A.shape[:1]:
+        raise ls.ShapeError(f"power_iteration: x0 has shape {tuple(x0.shape)}; expected ({A.shape[0]},), as A has rows")
+    length = float(torch.linalg.vector_norm(x0.detach(), dtype=torch.promote_types(x0.dtype, A.dtype)))
+    if x0.numel() and not 0 < length < math.inf:
+        raise ls.FormatError(f"power_iteration: x0 has the norm {length:.3g}; expected a finite vector that is not 0")
+
+
+def _iterated(A: ls.SparseTensor, x0: Tensor | None, rtol: float, maxiter: int) -> Tensor:
     x = torch.rand(A.shape[0], dtype=A.dtype, device="cpu") if x0 is None else x0.detach().to(A.dtype)
     x /= torch.linalg.vector_norm(x)
+    A, factor = scaled(A)
     size = residual = 0.0
     for _ in range(maxiter):
         image = A @ x
@@ -158,7 +176,8 @@ def _iterated(A: Tensor, x0: Tensor | None, rtol: float, maxiter: int) -> Tensor
             break
         x = image / length
     raise ConvergenceError(
-        f"power_iteration: after {maxiter} products the residual is {residual:.3g} for a value of {size:.3g}; other "
+        f"power_iteration: after {maxiter} products the residual is {residual / factor:.3g} for a value of "
+        f"{size / factor:.3g}; other "
         "eigenvalues are as large, or nearly; try more maxiter, ls.linalg.eigsh, or SciPy on A.as_linear_operator()"
     )
 
@@ -166,12 +185,14 @@ def _iterated(A: Tensor, x0: Tensor | None, rtol: float, maxiter: int) -> Tensor
 def _check(name: str, A: ls.SparseTensor, k: Any, most: int) -> None:
     if A.dtype not in (torch.float32, torch.float64):
         raise ls.DtypeError(f"{name}: A ({A._facts()}) has dtype {A.dtype}; expected float32 or float64")
-    if not isinstance(k, int) or not 1 <= k <= most:
+    if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= most:
         raise ls.ShapeError(f"{name}: k={k!r}; expected from 1 to {most}, for A ({A._facts()})")
+    if not bool(A.values().isfinite().all()):
+        raise ls.FormatError(f"{name}: A ({A._facts()}) has entries that are infinite or NaN; expected finite ones")
 
 
-def _within(A: ls.SparseTensor, tol: float | None) -> float:
-    return float(torch.finfo(A.dtype).eps ** 0.5) if tol is None else tol
+def _within(name: str, A: ls.SparseTensor, tol: float | None) -> float:
+    return float(torch.finfo(A.dtype).eps ** 0.5) if tol is None else tolerance(name, "tol", tol)
 
 
 def _check_residual(name: str, A: ls.SparseTensor, residual: Tensor, tol: float) -> None:
