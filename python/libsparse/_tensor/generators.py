@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -88,15 +89,16 @@ def random(
         20
     """
     size = validate.shape(shape)
-    if not isinstance(density, numbers.Real):  # also NumPy's
-        raise DtypeError(f"density is a {type(density).__name__}; expected a number from 0 to 1")
-    density = float(density)
+    given: Any = density
+    if not isinstance(given, numbers.Real):  # also NumPy's
+        raise DtypeError(f"density is a {type(given).__name__}; expected a number from 0 to 1")
+    density = float(given)
     if not 0 <= density <= 1:
         raise ShapeError(f"density is {density}; expected a number from 0 to 1")
     if dtype is not None:
         dtypes.code(dtype)
-    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-        raise DtypeError(f"dtype is {dtype}; expected a floating or complex one: values are drawn from a normal")
+        if not (dtype.is_floating_point or dtype.is_complex):
+            raise DtypeError(f"dtype is {dtype}; expected a floating or complex one: values are drawn from a normal")
     if not isinstance(generator, torch.Generator | None):
         raise DtypeError(f"generator is a {type(generator).__name__}; expected a torch.Generator")
     total = math.prod(size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -43,7 +43,7 @@ def neighbors(
 
     Raises:
         ShapeError: A is not square, or seeds are no vector.
-        DtypeError: A is no SparseTensor, or seeds are no integers.
+        DtypeError: A is no SparseTensor, seeds are no integers, or the generator is none of torch's.
         IndexBoundsError: A seed is out of range.
         FormatError: A seed comes twice, or a fanout is no number of entries.
 
@@ -59,7 +59,9 @@ def neighbors(
         [[0.0, 0.0, 1.0, 0.0]]
     """
     nodes = _nodes(A, "seeds", seeds)
-    hops = [_fanout(fanout) for fanout in fanouts]
+    hops = _hops(fanouts)
+    if not isinstance(generator, torch.Generator | None):
+        raise ls.DtypeError(f"generator is a {type(generator).__name__}; expected a torch.Generator")
     if nodes.unique().numel() != nodes.numel():
         raise ls.FormatError("seeds: a node comes twice; use seeds.unique()")
     graph = A.to_format("csr")
@@ -116,7 +118,10 @@ def _nodes(A: Any, name: str, nodes: Any) -> Tensor:
         raise ls.DtypeError(f"A is a {type(A).__name__}; expected an ls.SparseTensor, see ls.from_edge_index")
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ls.ShapeError(f"A ({A._facts()}); expected the square matrix of a graph")
-    found = torch.as_tensor(nodes, device="cpu")
+    try:
+        found = torch.as_tensor(nodes, device="cpu")
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ls.DtypeError(f"{name} is a {type(nodes).__name__}; expected integers: {error}") from None
     if found.numel() == 0:
         found = found.to(torch.int64)
     if found.dtype == torch.bool or found.is_floating_point() or found.is_complex():
@@ -128,6 +133,12 @@ def _nodes(A: Any, name: str, nodes: Any) -> Tensor:
     if outside.numel():
         raise ls.IndexBoundsError(f"{name}: node {int(outside[0])} is outside of 0 to {A.shape[0] - 1}, the rows of A")
     return found
+
+
+def _hops(fanouts: Any) -> list[int]:
+    if not isinstance(fanouts, Iterable):
+        raise ls.DtypeError(f"fanouts is a {type(fanouts).__name__}; expected a number for each hop, such as [10, 5]")
+    return [_fanout(fanout) for fanout in fanouts]
 
 
 def _fanout(fanout: Any) -> int:
