@@ -1,7 +1,7 @@
 """Einsums of operands with fill values: elements that are not stored make terms as stored ones do.
 
 A finite fill value f splits an operand into what it has beyond f, which is sparse, and f everywhere; the product
-distributes over both. An infinite one (and NaN) cannot be subtracted: its terms are counted by their signs,
+distributes over both. Terms with an infinite number (or NaN) cannot be subtracted: they are counted by their signs,
 and a sum of infinite terms is infinite, or NaN where signs differ or something is multiplied by 0.
 """
 
@@ -41,7 +41,7 @@ def of(equation: Any, operands: Sequence[Any], format: str | Format | None, redu
     if sum(fill != 0 for fill in fills) > _MOST:
         given[0].need_zero_fill("operand 0")
     if (reduce, combine) != ("sum", "mul"):
-        return _semiring(equation, given, format, reduce, combine)
+        return _assigned(equation, given, format, reduce, combine)
     infinite = [not cmath.isfinite(fill) for fill in fills]
     if any(infinite):
         followed = [o for o, is_infinite in zip(given, infinite, strict=True) if not is_infinite]
@@ -57,11 +57,17 @@ def of(equation: Any, operands: Sequence[Any], format: str | Format | None, redu
     wanted = None if format is None or not question.output else Format(format).resolve(len(question.output))
     sparse = all(o.pattern is not None for o in plain)
     if sparse and not any(infinite) and (wanted is None or not wanted.is_dense) and product.keeps_sparse():
-        return product.sparse(wanted)
+        # Where nothing is summed, the product itself is exact, and infinity stays what it is.
+        return _assigned(equation, given, format, reduce, combine) if product.sums_nothing() else product.sparse(wanted)
     product.check_size()
     if sparse and wanted is None and len(question.output) > 1:  # a dense vector is no large one
         _warn(str(equation), fills)
-    dense = product.infinite(infinite) if any(infinite) else product.dense()
+    finite: list[float] = [0.0 if flag else fill for flag, fill in zip(infinite, fills, strict=True)]
+    dense = _Product(question, plain, finite).dense()
+    if any(infinite) or _may_be_undefined(dense, plain):
+        with torch.no_grad():
+            repaired = product.infinite()
+        dense = _Repaired.apply(dense, repaired) if tape.needed(plain) else repaired
     if wanted is None or wanted.is_dense:
         return to_format(Operand(None, dense), wanted) if wanted is not None else Operand(None, dense)
     coords = dense.detach().nonzero(as_tuple=True)
@@ -79,10 +85,10 @@ def _warn(equation: str, fills: Sequence[float]) -> None:
     )
 
 
-def _semiring(
+def _assigned(
     equation: Any, given: Sequence[Operand], format: str | Format | None, reduce: str, combine: str
 ) -> Operand:
-    """An einsum in a semiring as an assignment, in which an operand with a fill value has a value everywhere."""
+    """An einsum as an assignment, in which an operand with a fill value has a value everywhere."""
     question, plain = einsum_reader.read(equation, [Operand(o.pattern, o.data) for o in given], format, reduce, combine)
     filled = [o._replace(fill=g.fill) if o.pattern is not None else o for o, g in zip(plain, given, strict=True)]
     names = [f"operand_{number}" for number in range(len(filled))]
@@ -122,6 +128,10 @@ class _Product:
         return bool(output) and all(
             output <= {index for n in kept for index in self.question.inputs[n]} for kept, _ in self._expanded() if kept
         )
+
+    def sums_nothing(self) -> bool:
+        """Whether each element of the result is one product."""
+        return set(self.extents) == set(self.question.output)
 
     def sparse(self, wanted: Format | None) -> Operand:
         """The result, sparse, whose fill value is the term in which no operand is stored."""
@@ -201,28 +211,59 @@ class _Product:
         info = torch.iinfo(self.dtype)
         return (int(number) - info.min) % (info.max - info.min + 1) + info.min
 
-    def infinite(self, flags: Sequence[bool]) -> Tensor:
-        """The result, dense, of operands of which some have fill values that are not finite."""
-        finite = [0.0 if flag else fill for fill, flag in zip(self.fills, flags, strict=True)]
-        stored = _Product(self.question, self.operands, finite).dense()
+    def infinite(self) -> Tensor:
+        """The result, dense, where values or fill values are not finite, without its gradient."""
+        held = [o.with_data(o.values.detach()) for o in self.operands]
+        kept = [o.values.isfinite() for o in held]
+        inside = [fill if cmath.isfinite(fill) else 0.0 for fill in self.fills]
+        finite = [o.with_data(torch.where(flags, o.values, 0)) for o, flags in zip(held, kept, strict=True)]
+        stored = _Product(self.question, finite, inside).dense()
+        question = self.question._replace(dtype=torch.int64)
 
         def outside(of: Callable[[Tensor], Tensor]) -> Tensor:
-            """The sum of products of integers, over the terms in which an infinite fill value is."""
-            counts = [o.with_data(of(o.values).to(torch.int64)) for o in self.operands]
+            """The sum of products of integers, over the terms in which something is not finite."""
+            counts = [o.with_data(of(o.values).to(torch.int64)) for o in held]
             numbers = [torch.tensor(float(fill), dtype=torch.float64, device="cpu") for fill in self.fills]
             # Without a fill value, elements that are not stored make no terms.
             fills = [int(of(number).item()) if fill else 0 for number, fill in zip(numbers, self.fills, strict=True)]
-            inside = [0 if flag else fill for fill, flag in zip(fills, flags, strict=True)]
-            question = self.question._replace(dtype=torch.int64)
-            return _Product(question, counts, fills).dense() - _Product(question, counts, inside).dense()
+            known = [fill if cmath.isfinite(own) else 0 for fill, own in zip(fills, self.fills, strict=True)]
+            fewer = [o.with_data(torch.where(flags, o.values, 0)) for o, flags in zip(counts, kept, strict=True)]
+            return _Product(question, counts, fills).dense() - _Product(question, fewer, known).dense()
 
-        with torch.no_grad():
-            signed, unsigned = outside(_sign), outside(lambda x: _sign(x).abs())
-            numbers, terms = outside(lambda x: ~x.isnan()), outside(torch.ones_like)
-            undefined = (terms > numbers) | (numbers > unsigned) | (signed.abs() != unsigned)
-            infinite = torch.where(signed > 0, math.inf, -math.inf).masked_fill(undefined, math.nan)
-            infinite = infinite.masked_fill(terms == 0, 0).to(stored.dtype)
-        return stored + infinite
+        signed, unsigned = outside(_sign), outside(lambda x: _sign(x).abs())
+        numbers, terms = outside(lambda x: ~x.isnan()), outside(torch.ones_like)
+        undefined = (terms > numbers) | (numbers > unsigned) | (signed.abs() != unsigned)
+        infinite = torch.where(signed > 0, math.inf, -math.inf).masked_fill(undefined, math.nan)
+        return stored + infinite.masked_fill(terms == 0, 0).to(stored.dtype)
+
+
+class _Repaired(torch.autograd.Function):
+    """Another value for a sum of terms: it has their gradient, which does not depend on what they are."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(terms: Tensor, value: Tensor) -> Tensor:
+        return value.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        """Nothing is kept."""
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return grad, None
+
+    @staticmethod
+    def jvp(ctx: Any, change: Tensor, _: None) -> Tensor:
+        return change.clone()
+
+
+def _may_be_undefined(dense: Tensor, operands: Sequence[Operand]) -> bool:
+    """Whether a sum of terms and terms of a fill value may be infinity minus infinity, which the whole sum is not."""
+    if not dense.is_floating_point() or tape.is_traced(operands):
+        return False
+    return tape.is_transformed(operands) or not bool(dense.isfinite().all())  # a transform shows no elements
 
 
 def _sign(values: Tensor) -> Tensor:
