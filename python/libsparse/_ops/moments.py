@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from libsparse._lang import dtypes
-from libsparse._lang.errors import DtypeError, UnsupportedError
+from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
+from libsparse._runtime.problem import Operand
 
 from . import pointwise, reductions
 from .reductions import Groups
@@ -78,7 +79,7 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     """
     groups = Groups(input, dim)
     if dtype is not None:
-        groups.source = groups.source._replace(data=groups.source.values.to(dtype))
+        groups.source = _converted(groups.source, dtype)
     if not (groups.source.dtype.is_floating_point or groups.source.dtype.is_complex):
         raise DtypeError(f"norm of {groups.source.dtype}; expected a floating dtype: use A.float()")
     p = 2.0 if p in ("fro", None) else p
@@ -87,6 +88,8 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
         return norm(groups.source, p, dim, keepdim, dtypes.accumulator(own)).to(own)
     if isinstance(p, str):
         raise UnsupportedError(f"norm: p={p!r} of a sparse tensor; expected a number or 'fro'")
+    if p < 0 and not groups.extent:
+        raise ShapeError(f"norm: p={p} of no elements ({groups.source}), which has no value; expected p from 0 on")
     size = abs(groups.source.fill)
     absolute = groups.source.with_data(groups.source.values.abs())._replace(fill=size)
     if math.isinf(p):
@@ -104,7 +107,8 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
         return groups.shaped(powers, keepdim)
     root = _root(powers, 1 / p)
     if p < 0:
-        root = torch.where((zeros + groups.absent() if size == 0 else zeros) > 0, 0, root)
+        has_zero = (zeros + groups.absent() if size == 0 else zeros) > 0
+        root = torch.where(has_zero & ~powers.isnan(), 0, root)
     return groups.shaped(root, keepdim)
 
 
@@ -131,6 +135,14 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
         absent > 0, absent * (torch.tensor(groups.source.fill, dtype=total.dtype, device="cpu") - top).exp(), 0
     )
     return groups.shaped(total.log() + top, keepdim)
+
+
+def _converted(source: Operand, dtype: torch.dtype) -> Operand:
+    """An operand in the dtype that its norm is computed in: complex numbers would lose a part in a real one."""
+    if source.dtype.is_complex != dtype.is_complex and (source.dtype.is_complex or source.dtype.is_floating_point):
+        kind = "complex" if source.dtype.is_complex else "real"
+        raise DtypeError(f"norm of {source.dtype} ({source}) in {dtype}; expected a {kind} dtype")
+    return source._replace(data=source.values.to(dtype))
 
 
 def _square(values: Tensor) -> Tensor:

@@ -149,9 +149,12 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
     if ord == "fro":
         return moments.norm(A, 2, dim, keepdim, dtype)
     rows, columns = dim
-    dimensions(to_operand(A), dim)
+    source = to_operand(A)
+    dimensions(source, dim)
     if ord in (1, -1, float("inf"), -float("inf")):
         inner, outer = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        if ord < 0 and not source.shape[outer]:
+            raise ShapeError(f"matrix_norm: {ord=} of no rows or columns ({source}), which has no value")
         sums = moments.norm(A, 1, inner, True, dtype)
         if ord > 0 and not sums.numel():  # torch's norm of no rows or columns is 0
             sums = sums.sum(outer, keepdim=True)
