@@ -67,7 +67,7 @@ def read(path: Path, dtype: torch.dtype) -> Entries | None:
         dtype: The dtype that real numbers are wanted in; they are given as float64 unless it is float32.
     """
     module = _in_c()
-    if module is None:
+    if module is None or not path.is_file():  # a pipe can be read once
         return None
     with suppress(OSError, EOFError, ValueError, zlib.error), _opened(path) as file:
         head = _head(file)
