@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, FormatError, LibsparseError, ShapeError, UnsupportedError
 from libsparse._tensor.sparse_tensor import SparseTensor
 
@@ -36,7 +37,7 @@ def write(path: Path, A: SparseTensor) -> None:
         ShapeError: The values are arrays.
     """
     package = _package(path)
-    if A.dtype in (torch.float16, torch.bfloat16):
+    if A.dtype not in dtypes.CODES or A.dtype in (torch.float16, torch.bfloat16):
         raise DtypeError(f"{path}: Binsparse files can't hold {A.dtype}; convert the values first: A.float()")
     pattern, fill = A.pattern, A.fill_value
     if pattern.block:
