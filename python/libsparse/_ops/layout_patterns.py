@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 
 import torch
 from torch import Tensor
@@ -56,19 +55,21 @@ _writing: weakref.WeakKeyDictionary[Pattern, list[object]] = weakref.WeakKeyDict
 
 
 def index_arrays(source: Tensor) -> tuple[Tensor, ...]:
-    """The index arrays of a tensor of any sparse layout."""
-    if source.layout is torch.sparse_coo:
-        return (source._indices(),)
-    if source.layout in (torch.sparse_csr, torch.sparse_bsr):
-        return source.crow_indices(), source.col_indices()
-    return source.ccol_indices(), source.row_indices()
+    """The index arrays of a tensor of any sparse layout, which no transform of torch.func wraps."""
+    plain = ordinary.unwrapped(source)
+    with ordinary.not_seen(plain):
+        if plain.layout is torch.sparse_coo:
+            return (plain._indices(),)
+        if plain.layout in (torch.sparse_csr, torch.sparse_bsr):
+            return plain.crow_indices(), plain.col_indices()
+        return plain.ccol_indices(), plain.row_indices()
 
 
 def copies(arrays: Sequence[Tensor], copied: bool | torch.dtype) -> tuple[Tensor, ...]:
     """Index arrays, or copies of them, which no transform of torch.func wraps."""
     if not copied:
         return tuple(arrays)
-    with nullcontext() if ordinary.in_transform() is None else ordinary.outside_transforms():
+    with ordinary.not_seen(arrays[0]):
         dtype = torch.int64 if arrays[0].dtype is torch.int64 or copied is torch.int64 else torch.int32
         return tuple([array.clone() if copied is True or array.dtype is dtype else array.to(dtype) for array in arrays])
 

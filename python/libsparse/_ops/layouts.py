@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import weakref
 from collections.abc import Sequence
@@ -13,10 +12,12 @@ from torch import Tensor
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime.problem import Operand
+from libsparse._storage import ordinary
 from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
+from . import nodes
 from .assemble import to_dense, to_format
 from .layout_patterns import copies, index_arrays, look_up, of_blocks, raw_values, remember, values_of
 
@@ -71,8 +72,7 @@ def _followed_values(source: Tensor, arrays: Sequence[Tensor]) -> Tensor:
     """A copy of the values that autograd follows to the sparse tensor."""
     if source.layout is torch.sparse_coo and source.is_coalesced():
         return values_of(source).clone()  # of no other layout does torch differentiate the gradient
-    values: Tensor = _Values.apply(source, arrays)
-    return values
+    return nodes.apply(_Values, source, arrays)
 
 
 def _tensor(
@@ -102,37 +102,30 @@ def _gradient_layout(source: Tensor) -> torch.layout:
     """
     if source.layout is not torch.sparse_csr or source.is_leaf:
         return torch.sparse_csr if source.layout is torch.sparse_csr else torch.sparse_coo
-    node: Any = source.grad_fn
-    names = _saved(type(node))  # type: ignore[arg-type]  # a class is hashable
-    keeps = type(node) is _Followed._backward_cls or any([_is_sparse(node, name) for name in names])
+    keeps = type(source.grad_fn) is _Followed._backward_cls or nodes.keeps(source.grad_fn, LAYOUTS)
     return torch.sparse_csr if keeps else torch.sparse_coo
-
-
-@functools.cache
-def _saved(node: type) -> tuple[str, ...]:
-    """The names of what nodes of a class keep for the backward pass."""
-    return tuple([name for name in dir(node) if name.startswith("_saved_")])
-
-
-def _is_sparse(node: Any, name: str) -> bool:
-    """Whether an attribute of a node of autograd's graph is a sparse tensor that was kept for the backward pass."""
-    try:
-        return getattr(getattr(node, name), "layout", None) in LAYOUTS
-    except RuntimeError:  # it has been freed or written to, which torch says when there is a gradient
-        return False
 
 
 class _Values(torch.autograd.Function):
     """The values of a sparse tensor, with its index arrays."""
 
     @staticmethod
-    def forward(ctx: Any, source: Tensor, arrays: Sequence[Tensor]) -> Tensor:
+    def forward(ctx: Any, *inputs: Any) -> Tensor:
+        _Values.keep(ctx, inputs, None)
+        return _Values.compute(*inputs)
+
+    @staticmethod
+    def compute(source: Tensor, arrays: Sequence[Tensor]) -> Tensor:
+        return raw_values(source.detach()).clone()
+
+    @staticmethod
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        source, arrays = inputs[0], tuple(map(ordinary.unwrapped, inputs[1]))
         plain = source.detach()
         ctx.source, ctx.arrays, ctx.layout = plain, arrays, _gradient_layout(source)
         needs_conversion = ctx.layout is not plain.layout and source.is_leaf
         ctx.leaf = weakref.ref(source) if needs_conversion else None
         ctx.set_materialize_grads(False)  # an undefined gradient stays undefined, as in torch
-        return raw_values(plain).clone()
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None]:
@@ -181,10 +174,18 @@ class _Followed(torch.autograd.Function):
     """A tensor of torch's layouts from the values of a pattern in its format; differentiable in both directions."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, pattern: Pattern, layout: torch.layout, indices: torch.dtype) -> Tensor:
-        ctx.pattern = pattern
-        ctx.set_materialize_grads(False)
+    def forward(ctx: Any, *inputs: Any) -> Tensor:
+        _Followed.keep(ctx, inputs, None)
+        return _Followed.compute(*inputs)
+
+    @staticmethod
+    def compute(values: Tensor, pattern: Pattern, layout: torch.layout, indices: torch.dtype) -> Tensor:
         return write(Operand(pattern, values), layout, copied=indices)
+
+    @staticmethod
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.pattern = inputs[1]
+        ctx.set_materialize_grads(False)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None, None, None]:
@@ -219,8 +220,7 @@ def followed(source: Operand, layout: torch.layout, indices: torch.dtype) -> Ten
         source = to_format(source, f"{_BLOCKED[layout]}({blocks[0]},{blocks[1]})")
     elif not is_known:
         source = to_format(source, _BATCHES[layout] if batched else _FORMATS[layout])
-    tensor: Tensor = _Followed.apply(source.values, source.sparsity, layout, indices)
-    return tensor
+    return nodes.apply(_Followed, source.values, source.sparsity, layout, indices)
 
 
 def _block_rows(values: Tensor, shape: Sequence[int], layout: torch.layout) -> Tensor:

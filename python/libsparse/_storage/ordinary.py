@@ -28,6 +28,11 @@ outside_transforms = temporarily_clear_interpreter_stack
 """A context in which torch.func's transforms don't see, and so don't wrap, what is computed."""
 
 
+def not_seen(tensor: Tensor) -> contextlib.AbstractContextManager[object]:
+    """A context in which torch.func's transforms don't see what is computed of a tensor, if none has wrapped that."""
+    return contextlib.nullcontext() if in_transform() is None or is_wrapped(tensor) else outside_transforms()
+
+
 def are_made() -> bool:
     """Whether ordinary tensors are made of ordinary ones here, as inside of `tensors()`."""
     return not torch.is_inference_mode_enabled() and in_transform() is None

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from libsparse._lang.records import NamedTuple
 from libsparse._ops import layout_patterns, layouts
+from libsparse._storage import ordinary
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 _KEPT = 256
@@ -53,7 +54,12 @@ def wrapped(source: Any) -> SparseTensor | None:
 
 def wrap(source: Tensor) -> SparseTensor:
     """A SparseTensor of the entries of one of torch's sparse tensors; autograd follows `source`."""
-    if source.is_inference() or source.ndim != 2:
+    with ordinary.not_seen(source):
+        return _wrap(source)
+
+
+def _wrap(source: Tensor) -> SparseTensor:
+    if source.is_inference() or source.ndim != 2 or ordinary.is_wrapped(source):
         return dress(layouts.read(source))  # type: ignore[no-any-return]
     plain = source.detach() if source.requires_grad else source
     tensor: SparseTensor = dress(layouts.read(plain))
