@@ -21,6 +21,7 @@ from torch.jit import _builtins
 from libsparse._ops.operands import PLAIN
 from libsparse._tensor.recording import recorders
 from libsparse._tensor.short_product import multiply_kept
+from libsparse._tensor.sparse_tensor import SparseTensor
 from libsparse._trace.tracers import leave_alone
 
 from . import functions  # noqa: F401  # importing them fills `overridable`
@@ -35,6 +36,7 @@ except ImportError:  # the package was built without a C compiler, or Python is 
     native = None
 
 _MISSING = object()
+_NOT_ASKED = torch._C._disabled_torch_function_impl
 _SCRIPTED = ("__code__", "__globals__", "__closure__", "__defaults__", "__kwdefaults__")
 
 _lock = threading.RLock()  # signal handlers fork, too
@@ -185,11 +187,11 @@ def _computing(original: Callable[..., Any]) -> Callable[..., Any]:
     ranks = _PRODUCTS.get(original, ())
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not ranks:
-            return run(original, args, kwargs)
-        if not kwargs and not recorders and (out := multiply_kept(args, kept, ranks)) is not None:
+        if ranks and not kwargs and not recorders and (out := multiply_kept(args, kept, ranks)) is not None:
             return out
-        return run_product(ranks, original, args, kwargs)
+        if _is_asked((*args, *kwargs.values())):
+            return original(*args, **kwargs)
+        return run_product(ranks, original, args, kwargs) if ranks else run(original, args, kwargs)
 
     return call
 
@@ -198,9 +200,25 @@ def _sharing(original: Callable[..., Any], *, compressed_only: bool) -> Callable
     """A function that libsparse computes where torch refuses, or where autograd follows a sparse operand."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if _is_asked((*args, *kwargs.values())):
+            return original(*args, **kwargs)
         return run_shared(original, args, kwargs, compressed_only)
 
     return call
+
+
+def _is_asked(operands: Iterable[Any]) -> bool:
+    """Whether torch asks a class of another library, of one of some operands, for the results of its functions."""
+    return any(
+        [
+            _is_asked(operand)
+            if type(operand) in (list, tuple)
+            else type(operand) not in PLAIN
+            and not isinstance(operand, SparseTensor)
+            and getattr(type(operand), "__torch_function__", _NOT_ASKED) is not _NOT_ASKED
+            for operand in operands
+        ]
+    )
 
 
 # Products by the short way, with the ranks of the dense operand that they take.
