@@ -19,7 +19,7 @@ from libsparse._ops.reductions import dimensions
 from .registry import implements, named
 from .reshaping import numbers
 
-implements(torch.sum, Tensor.sum, torch.sparse.sum, *named("_sparse_sum", torch), layouts="raises")(reductions.sum)
+implements(torch.sum, Tensor.sum, layouts="raises")(reductions.sum)
 implements(torch.mean, Tensor.mean, layouts="raises")(reductions.mean)
 implements(torch.prod, Tensor.prod, layouts="raises")(reductions.prod)
 implements(torch.amax, Tensor.amax, layouts="raises")(reductions.amax)
@@ -29,6 +29,18 @@ implements(torch.argmax, Tensor.argmax, layouts="raises")(extrema.argmax)
 implements(torch.argmin, Tensor.argmin, layouts="raises")(extrema.argmin)
 implements(torch.norm, Tensor.norm, layouts="raises")(moments.norm)
 implements(torch.logsumexp, Tensor.logsumexp, torch.special.logsumexp, layouts="raises")(moments.logsumexp)
+
+
+@implements(torch.sparse.sum, *named("_sparse_sum", torch), layouts="raises")
+def sparse_sum(input: Any, dim: Any = None, dtype: torch.dtype | None = None) -> Any:
+    """The sum over `dim`, none where it is empty; unlike `sum`, of the input's dtype where a dimension is left."""
+    if dim is None:
+        return reductions.sum(input, dtype=dtype)
+    dims = dim if isinstance(dim, (list, tuple)) else (dim,)
+    if not dims:
+        return input.to(dtype or input.dtype)
+    kept = None if len(dims) == input.ndim else input.dtype
+    return reductions.sum(input, dim, dtype=dtype or kept)
 
 
 @implements(*named("any", torch, Tensor), layouts="raises")
