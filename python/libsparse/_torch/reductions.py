@@ -204,17 +204,27 @@ def _without_nan(values: Tensor) -> Tensor:
     return torch.where(values.isnan(), 0, values) if values.is_floating_point() or values.is_complex() else values
 
 
-@implements(*named("softmax", torch, Tensor, torch.special), torch.sparse.softmax, F.softmax, layouts="raises")
-def softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Any:
+@implements(*named("softmax", torch, Tensor, torch.special), torch.sparse.softmax, layouts="raises")
+def softmax(input: Any, dim: Any = None, dtype: torch.dtype | None = None) -> Any:
     """The softmax of the stored elements over a dimension."""
     return masked.softmax(input, _last(input, dim), dtype)
 
 
-@implements(
-    *named("log_softmax", torch, Tensor, torch.special), torch.sparse.log_softmax, F.log_softmax, layouts="raises"
-)
-def log_softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Any:
+@implements(F.softmax, layouts="raises")
+def functional_softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Any:
+    """The same with the arguments of torch.nn.functional."""
+    return masked.softmax(input, _last(input, dim), dtype)
+
+
+@implements(*named("log_softmax", torch, Tensor, torch.special), torch.sparse.log_softmax, layouts="raises")
+def log_softmax(input: Any, dim: Any = None, dtype: torch.dtype | None = None) -> Any:
     """The logarithm of the softmax of the stored elements over a dimension."""
+    return masked.log_softmax(input, _last(input, dim), dtype)
+
+
+@implements(F.log_softmax, layouts="raises")
+def functional_log_softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Any:
+    """The same with the arguments of torch.nn.functional."""
     return masked.log_softmax(input, _last(input, dim), dtype)
 
 
