@@ -72,6 +72,8 @@ class Job:
             found = background.of(target, value, known, definitions, summed and self.sign in ("", "sum"))
             if found.densified is not None and format is None:
                 background.warn(self.text, found.densified)
+            if found.dense and format is None and self.alone:
+                format = "dense"
             dense = format is not None and Format(format).resolve(max(len(target.indices), 1)).is_dense
             if (
                 dense
@@ -80,7 +82,8 @@ class Job:
                 and background.is_quotient(value)
                 and cmath.isnan(found.fill)
             ):
-                self.dense, format, dense = format, None, False  # 0 / 0: kernels leave out what neither side stores
+                # 0 / 0: kernels leave out what neither side stores
+                self.dense, format, dense = format, "s" if found.dense else None, False
             if found.fill is None or (self.alone and not dense):
                 self.background = found
                 value, known = found.value, {**known, **background.counts(found, known)}

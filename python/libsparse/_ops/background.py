@@ -39,6 +39,7 @@ class Background(NamedTuple):
         counts: The indices whose extents are multiplied, by the name of the operand for their product.
         steps: Sums of what nothing sparse decides, to be computed first.
         densified: A sparse operand that a dense result has the shape of, None where no such shape is made dense.
+        dense: Whether a result in no given format is a dense vector, which has no fill value.
         dtype: The dtype of the right side as it was written; None where it follows from `value`.
     """
 
@@ -47,6 +48,7 @@ class Background(NamedTuple):
     counts: tuple[tuple[str, tuple[str, ...]], ...] = ()
     steps: tuple[tuple[Access, Expr], ...] = ()
     densified: Access | None = None
+    dense: bool = False
     dtype: torch.dtype | None = None
 
 
@@ -98,18 +100,17 @@ def _of(
         return _Sum(value, kept, sparse, found, functions).split(dtype) if summed and numeric else Background(value)
     outside = found[id(value)]
     accesses = [node for node in assignment.walk(value) if isinstance(node, Access)]
-    stored = list(dict.fromkeys(access for access in accesses if access.name in sparse))
-    if (
-        kept
-        and is_quotient(value)
-        and all(found[id(arg)] is MISSING for arg in value.args)
-        and all(set(access.indices) == kept for access in stored)
-    ):
+    read = [access for access in accesses if access.name in sparse]
+    stored = list(dict.fromkeys(read))
+    alike = all(set(access.indices) == kept for access in stored)
+    if kept and alike and is_quotient(value) and all(found[id(arg)] is MISSING for arg in value.args):
         value, outside = value._replace(region="some"), math.nan
     if outside is MISSING or not kept:
         return Background(value)
-    if isinstance(outside, (int, float, complex)) and all(set(access.indices) == kept for access in stored):
-        return Background(_where_stored(value, stored, functions), outside, dtype=dtype)
+    if isinstance(outside, (int, float, complex)) and alike:
+        # The compiler makes vectors dense, but for those with one operand's pattern and those of sparse operands alone.
+        dense = len(kept) == 1 and (len(stored) > 1 or bool(stored[0].windows)) and len(accesses) > len(read)
+        return Background(_where_stored(value, stored, functions), outside, dense=dense, dtype=dtype)
     if len(kept) < 2:  # a dense vector is no large one
         return Background(value)
     whole = next((access for access in stored if set(access.indices) == kept), None)
