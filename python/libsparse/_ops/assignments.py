@@ -14,6 +14,7 @@ from libsparse._lang.assignment import Access, Call, Expr, Statement
 from libsparse._lang.errors import FormatError, ShapeError
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
 
 from . import assemble, background, statements, updates
 from .einsum_reader import REDUCTIONS
@@ -122,7 +123,10 @@ class Job:
 
     def result(self) -> Operand:
         """The value of the assignment."""
-        data, pattern = tape.compute(self.problem, self.operands)
+        return self.finished(*tape.compute(self.problem, self.operands))
+
+    def finished(self, data: torch.Tensor, pattern: Pattern | None) -> Operand:
+        """The value of the assignment, from what its problem computes."""
         new = Operand(pattern, data, self._fill(data.dtype) if pattern is not None else 0)
         if self.dense is not None:
             new = assemble.to_format(new, self.dense)

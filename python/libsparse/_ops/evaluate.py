@@ -78,10 +78,8 @@ def problems(
         yield job.problem, job.operands
 
 
-def problem_of(
-    text: str, operands: Mapping[str, Any], format: str | Format | None, reduce: str, combine: str
-) -> tuple[Problem, Sequence[Operand]]:
-    """The problem for the last assignment, and its operands in the order in which it names them.
+def last(text: str, operands: Mapping[str, Any], format: str | Format | None, reduce: str, combine: str) -> Job:
+    """The last assignment, after those before it have been computed.
 
     Raises:
         UnsupportedError: There is more to it than a problem.
@@ -89,7 +87,7 @@ def problem_of(
     *_, job = _jobs(text, operands, format, reduce, combine)
     if not job.alone:
         raise UnsupportedError(f"{text!r}: the old elements of {job.target.name!r} come after; assign to another name")
-    return job.problem, job.operands
+    return job
 
 
 def _jobs(

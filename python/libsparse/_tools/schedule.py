@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
+
+from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._compiler import native, request
@@ -15,10 +17,13 @@ from libsparse._runtime.problem import Operand, Problem
 from libsparse._runtime.requests import to_request
 from libsparse._runtime.status import WrongExtentsError
 from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
 from libsparse._tensor.sparse_tensor import dress
 
 from . import examples, pages
 from .explain import Explanation
+
+_Finish: TypeAlias = Callable[[Tensor, Pattern | None], Operand]  # what a problem computes, with its fill value
 
 
 class Schedule:
@@ -34,17 +39,20 @@ class Schedule:
         [[0.0, 2.0], [1.0, 0.0]]
     """
 
-    __slots__ = ("_commands", "_operands", "_problem")
+    __slots__ = ("_commands", "_finish", "_operands", "_problem")
 
-    def __init__(self, problem: Problem, operands: tuple[Operand, ...], commands: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, problem: Problem, operands: tuple[Operand, ...], finish: _Finish, commands: tuple[str, ...] = ()
+    ) -> None:
         """Use `libsparse.schedule`."""
         self._problem = problem
         self._operands = operands
+        self._finish = finish
         self._commands = commands
 
     def then(self, text: str) -> Schedule:
         """Adds commands as text, such as `"split(k, k0, k1, 64); parallelize(i, threads)"`."""
-        return Schedule(self._problem, self._operands, (*self._commands, text.strip().rstrip(";")))
+        return Schedule(self._problem, self._operands, self._finish, (*self._commands, text.strip().rstrip(";")))
 
     def reorder(self, *indices: str) -> Schedule:
         """Puts directly nested loops in this order."""
@@ -191,11 +199,11 @@ class Schedule:
             FormatError: As `run`.
             ShapeError: As `run`, when the function is called.
         """
-        return _prepared(self._scheduled(), self._operands)
+        return self._prepared(self._scheduled())
 
     def automatic(self) -> Callable[[], Any]:
         """The same with the schedule that the compiler chooses, for comparison."""
-        return _prepared(self._problem, self._operands)
+        return self._prepared(self._problem)
 
     def request(self) -> dict[str, Any]:
         """The request to the compiler, without the commands, as JSON has it."""
@@ -212,7 +220,7 @@ class Schedule:
             ShapeError: The operands are smaller than the tail of a split, or have not the extent of a bound.
         """
         problem = self._scheduled()
-        return _computed(problem, lambda: tape.compute(problem, self._operands))
+        return self._computed(problem, lambda: tape.compute(problem, self._operands))
 
     def explain(self, stage: str | None = None) -> Explanation:
         """The compiler's account of it; see `libsparse.explain`."""
@@ -225,6 +233,21 @@ class Schedule:
     def _scheduled(self) -> Problem:
         return self._problem._replace(schedule=str(self) + ";")
 
+    def _prepared(self, problem: Problem) -> Callable[[], Any]:
+        prepared = dispatch.prepare(problem, self._operands)
+        for number, format in prepared.kernel.convert.items():
+            self._operands[number].sparsity.converted(format)
+        return lambda: self._computed(problem, lambda: prepared(self._operands))
+
+    def _computed(self, problem: Problem, compute: Callable[[], dispatch.Result]) -> Any:
+        """The result of a problem as a user gets it."""
+        try:
+            data, pattern = compute()
+        except WrongExtentsError:
+            text = problem.schedule.removesuffix(";")
+            raise ShapeError(f"schedule: a bound or a tail in {text!r} does not suit the operands' shapes") from None
+        return dress(self._finish(data, pattern))
+
     def __str__(self) -> str:
         """The commands as text."""
         return "; ".join(self._commands)
@@ -232,23 +255,6 @@ class Schedule:
     def __repr__(self) -> str:
         """The expression and the commands."""
         return f"<schedule of {self._problem.text!r}: {self}>"
-
-
-def _prepared(problem: Problem, operands: tuple[Operand, ...]) -> Callable[[], Any]:
-    prepared = dispatch.prepare(problem, operands)
-    for number, format in prepared.kernel.convert.items():
-        operands[number].sparsity.converted(format)
-    return lambda: _computed(problem, lambda: prepared(operands))
-
-
-def _computed(problem: Problem, compute: Callable[[], dispatch.Result]) -> Any:
-    """The result of a problem as a user gets it."""
-    try:
-        data, pattern = compute()
-    except WrongExtentsError:
-        text = problem.schedule.removesuffix(";")
-        raise ShapeError(f"schedule: a bound or a tail in {text!r} does not suit the operands' shapes") from None
-    return dress(Operand(pattern, data, dtypes.identity(problem.reduce, data.dtype)))
 
 
 def schedule(
@@ -282,10 +288,14 @@ def schedule(
     if not isinstance(text, str):
         raise DtypeError(f"schedule: text is a {type(text).__name__}; expected an einsum such as 'ij,jk->ik'")
     if named or "=" in text:
-        problem, plain = evaluate.problem_of(text, named, format, reduce, combine)
-        return Schedule(problem, tuple(plain))
+        job = evaluate.last(text, named, format, reduce, combine)
+        return Schedule(job.problem, tuple(job.operands), job.finished)
     question, plain = einsum_reader.read(text, operands, format, reduce, combine)
-    return Schedule(question.problem(), tuple(plain))
+
+    def finish(data: Tensor, pattern: Pattern | None) -> Operand:
+        return Operand(pattern, data, dtypes.identity(reduce, data.dtype))
+
+    return Schedule(question.problem(), tuple(plain), finish)
 
 
 examples.attach({"S": Schedule})

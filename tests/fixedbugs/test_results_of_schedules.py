@@ -1,0 +1,28 @@
+"""Results of schedules by hand: those of `evaluate`, with their fill values, whatever is converted."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import libsparse as ls
+
+pytestmark = pytest.mark.compiler
+
+
+@pytest.mark.parametrize("format", [None, "coo", "dense"])
+@pytest.mark.parametrize(
+    "text", ["Y(i,j) = exp(A(i,j))", "Y(i,j) = A(i,j) / B(i,j)", "Y(i,j) = F(i,j) * 2", "Y(i,j) = eq(A(i,j), B(i,j))"]
+)
+def test_schedules_keep_fill_values(dense: torch.Tensor, text: str, format: str | None) -> None:
+    known = {"A": ls.tensor(dense), "B": ls.tensor(dense.square()), "F": ls.tensor(dense) + 1}
+    operands = {name: operand for name, operand in known.items() if f"{name}(" in text}
+    wanted = ls.evaluate(text, format=format, **operands)
+    schedule = ls.schedule(text, format=format, **operands)
+    for found in (schedule.run(), schedule.prepare()(), schedule.automatic()()):
+        assert type(found) is type(wanted)
+        if isinstance(found, ls.SparseTensor):
+            found, expected = found.to_dense(), wanted.to_dense()
+        else:
+            expected = wanted
+        torch.testing.assert_close(found, expected, equal_nan=True)
