@@ -26,3 +26,9 @@ def test_schedules_keep_fill_values(dense: torch.Tensor, text: str, format: str 
         else:
             expected = wanted
         torch.testing.assert_close(found, expected, equal_nan=True)
+
+
+def test_dense_operands_that_are_converted_are_prepared(dense: torch.Tensor) -> None:
+    x = torch.rand(3, 4)
+    schedule = ls.schedule("ij,jk->ik", ls.tensor(dense), x).convert("A1", "dd:1,0")
+    torch.testing.assert_close(schedule.prepare()(), dense @ x)

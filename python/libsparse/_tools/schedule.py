@@ -236,7 +236,8 @@ class Schedule:
     def _prepared(self, problem: Problem) -> Callable[[], Any]:
         prepared = dispatch.prepare(problem, self._operands)
         for number, format in prepared.kernel.convert.items():
-            self._operands[number].sparsity.converted(format)
+            if self._operands[number].pattern is not None:  # dense ones are copied in each call
+                self._operands[number].sparsity.converted(format)
         return lambda: self._computed(problem, lambda: prepared(self._operands))
 
     def _computed(self, problem: Problem, compute: Callable[[], dispatch.Result]) -> Any:
