@@ -32,3 +32,14 @@ def test_dense_operands_that_are_converted_are_prepared(dense: torch.Tensor) -> 
     x = torch.rand(3, 4)
     schedule = ls.schedule("ij,jk->ik", ls.tensor(dense), x).convert("A1", "dd:1,0")
     torch.testing.assert_close(schedule.prepare()(), dense @ x)
+
+
+def test_values_are_kept_where_the_compiler_would_take_several_steps() -> None:
+    first, second, x = torch.randn(9, 12).relu(), torch.randn(9, 12).relu(), torch.rand(12)
+    A, B = ls.tensor(first, format="sell(4)"), ls.tensor(second, format="coo")
+    schedule = ls.schedule("Y(i,j) = where(gt(A(i,j), B(i,j)), A(i,j), x(j))", A=A, B=B, x=x, format="db")
+    schedule = schedule.then("convert(B, dk(2,3), values)")
+    for factor in (1, 1, 1, 2, 1):
+        B.values().mul_(factor)
+        second *= factor
+        torch.testing.assert_close(schedule.run().to_dense(), torch.where(first > second, first, x))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -297,6 +298,9 @@ def build(
     call = Call(found, problem, operands, extents)
     if found.carried:
         plain = build(problem._replace(schedule=""), operands, measured=False)
+        if not isinstance(plain, Call):  # the compiler would take several steps
+            schedule = re.sub(r",\s*values\s*\)", ")", problem.schedule)
+            plain = build(problem._replace(schedule=schedule), operands, measured=False)
         assert isinstance(plain, Call)  # what has a schedule is one kernel
         from libsparse._storage.carried import carried  # few programs have been tuned
 
