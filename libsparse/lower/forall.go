@@ -27,6 +27,9 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 		return l.derived(f, r, e, kind)
 	}
 	lat := l.lattices.Loop(f)
+	if err := inOrder(l.program, f, lat); err != nil && e.coord.get(f.Var) == nil {
+		l.slots.refused = err
+	}
 	if len(lat.Points) == 1 && len(lat.Iterators()) <= 1 {
 		body := l.restrict(f, lat.Points[0], e)
 		if body == nil {

@@ -102,8 +102,16 @@ func Lower(p *cin.Program, lattices *lattice.Table) (*Kernel, error) {
 		return nil, err
 	}
 	s := newSlots(p)
+	k := kernel(p, s, lattices)
+	if s.refused != nil {
+		return nil, s.refused
+	}
+	return k, nil
+}
+
+func kernel(p *cin.Program, s *slots, lattices *lattice.Table) *Kernel {
 	if p.Bounded {
-		return boundedKernel(p, s, lattices), nil
+		return boundedKernel(p, s, lattices)
 	}
 	k := &Kernel{Layout: s.layout, Module: &ir.Module{Slots: s.slots}, Assembled: p.Source.Result().Discovered()}
 	if k.Assembled {
@@ -113,20 +121,28 @@ func Lower(p *cin.Program, lattices *lattice.Table) (*Kernel, error) {
 	if k.Revalued = revalued(p, lattices); k.Revalued {
 		k.Module.Funcs = append(k.Module.Funcs, function(p, s, lattices, RevalueName, revaluing))
 	}
-	return k, nil
+	return k
 }
 
-// check refuses loops that need coordinates in order of a level that has none: loops that walk it together with other levels,
-// and loops over what a result is appended by.
+// check refuses loops of the program that need an order; what is left of them where an operand has no value, loop refuses.
 func check(p *cin.Program, lattices *lattice.Table) error {
 	for _, f := range cin.Loops(p.Body) {
-		lat, out := lattices.Loop(f), cin.Written(f.Body)
-		ordered := lat.Full() || len(lat.Iterators()) > 1 || out.Tensor == p.Source.LHS.Tensor && appendsBy(p, out, f.Var)
-		for _, it := range lat.Iterators() {
-			if ordered && !it.Props().Ordered {
-				return diag.Errorf(diag.Unsupported, "the loop over %s needs the coordinates of %s in order, and format %q has none; "+
-					"convert it to another format", f.Var, it.Access, p.Source.Of(it.Access.Tensor).Format)
-			}
+		if err := inOrder(p, f, lattices.Loop(f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inOrder refuses a loop that needs coordinates in order of a level that has none: one that walks it together with other levels,
+// or a loop over what a result is appended by.
+func inOrder(p *cin.Program, f *cin.Forall, lat lattice.Lattice) error {
+	out := cin.Written(f.Body)
+	ordered := lat.Full() || len(lat.Iterators()) > 1 || out.Tensor == p.Source.LHS.Tensor && appendsBy(p, out, f.Var)
+	for _, it := range lat.Iterators() {
+		if ordered && !it.Props().Ordered {
+			return diag.Errorf(diag.Unsupported, "the loop over %s needs the coordinates of %s in order, and format %q has none; "+
+				"convert it to another format", f.Var, it.Access, p.Source.Of(it.Access.Tensor).Format)
 		}
 	}
 	return nil

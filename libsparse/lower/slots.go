@@ -46,7 +46,8 @@ type slots struct {
 	bound   *ir.Var             // of the entries of a bounded result
 	coded   *ir.Var             // whether its entries have codes
 	arrays  map[arrayKey]*ir.Array
-	first   int // level of the result that the kernel writes: those above are the operand's
+	first   int   // level of the result that the kernel writes: those above are the operand's
+	refused error // why a loop can't be lowered that is left where an operand has no value
 }
 
 type modeKey struct {
