@@ -8,7 +8,7 @@ package autoschedule
 // of its indices, since its caller sees that, and of an operand only if one access reads it.
 func (m *model) movable(o *operand) bool {
 	switch {
-	case !o.dense || len(o.vars) < 2 || o.storage.SamePattern != nil:
+	case !o.storage.Format.Dense() || len(o.vars) < 2 || o.storage.SamePattern != nil:
 		return false
 	case o == &m.result:
 		return !m.inPlace && identity(o.storage.Format.ModeOrder)
