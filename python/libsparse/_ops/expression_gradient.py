@@ -245,11 +245,14 @@ class _Gradient:
 
     def _sampled(self, pattern: Pattern, indices: tuple[str, ...], windows: tuple[Part, ...], total: Expr) -> Tensor:
         """The values of the gradient at the entries of the operand."""
-        own = Access(self._named("pattern", Operand(pattern, None)), indices, windows)
+        at = pattern  # what the gradient meets is walked with it, in order
+        if not all(level.ordered for level in pattern.format.kinds):
+            at = pattern.converted(pattern.format.compressed).pattern
+        own = Access(self._named("pattern", Operand(at, None)), indices, windows)
         values, found = self._compute(
             Access("d_", indices, windows),
             partials.product([own, total]),
-            pattern.format,
+            at.format,
             pattern_of=None if windows else own.name,
             shape=tuple(pattern.shape) if windows else None,
         )
