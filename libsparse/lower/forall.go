@@ -27,9 +27,7 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 		return l.derived(f, r, e, kind)
 	}
 	lat := l.lattices.Loop(f)
-	if err := inOrder(l.program, f, lat); err != nil && e.coord.get(f.Var) == nil {
-		l.slots.refused = err
-	}
+	l.needOrder(f, lat, e)
 	if len(lat.Points) == 1 && len(lat.Iterators()) <= 1 {
 		body := l.restrict(f, lat.Points[0], e)
 		if body == nil {
@@ -53,6 +51,16 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 		return l.walk(f, lat, e, kind)
 	default:
 		return l.merge(f, lat, e)
+	}
+}
+
+// needOrder has the kernel refused where a loop, as it is left, needs an order that a level doesn't have.
+func (l *lowerer) needOrder(f *cin.Forall, lat lattice.Lattice, e env) {
+	if e.coord.get(f.Var) != nil {
+		return
+	}
+	if err := inOrder(l.program, f, lat); err != nil {
+		l.slots.refused = err
 	}
 }
 

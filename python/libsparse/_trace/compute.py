@@ -1,12 +1,17 @@
-"""Computing problems while torch traces: each becomes one operator of the graph, or several where it has steps."""
+"""Computing problems while torch traces: each becomes one operator of the graph, or several where it has steps.
+
+`torch.utils.flop_counter` is told how many floating-point operations that operator takes.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from libsparse._autograd import tape
 from libsparse._compiler import kernel
@@ -19,7 +24,7 @@ from libsparse._runtime.requests import to_request
 from libsparse._storage import statistics
 from libsparse._storage.pattern import Pattern
 
-from . import encoding, flops, library
+from . import encoding, library
 from .patterns import faked, hint, taken_apart
 
 
@@ -27,12 +32,30 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     """Computes a problem on operands without elements; its result has none either."""
     operands = [_resolved(operand) for operand in operands]
     problem.extents(operands)
-    flops.register()
+    _register_flops()
     problem = problem._replace(divided=problem.is_expr)
     found = kernel.find(to_request(problem, [_example(operand) for operand in operands]))
     if found.steps:
         return dispatch.Chain(found, problem).through(operands, tape.compute)
     return _called(_explicit(problem, operands, found), operands)
+
+
+def _register_flops() -> None:
+    """Lets the counters that are active know what a computation costs."""
+    for mode in _get_current_dispatch_mode_stack():
+        registry = getattr(getattr(mode, "counter", None), "flop_registry", None)
+        if registry is not None:
+            registry.setdefault(torch.ops.libsparse.compute, _flops)
+
+
+def _flops(problem: str, formats: Any, shape: Any, arrays: Any, values: Any, *, out_val: Any = None) -> int:
+    """An operation for each factor of each term; of several sparse operands, as if their entries were independent."""
+    question, operands = encoding.from_text(problem), library.read(formats, shape, arrays, values)
+    terms = math.prod(question.extents(operands).values())
+    for operand in operands:
+        if operand.pattern is not None:
+            terms = terms * operand.pattern.size // max(1, math.prod(operand.shape))
+    return terms * len(operands)
 
 
 def _resolved(operand: Operand) -> Operand:
