@@ -109,6 +109,7 @@ func Lower(p *cin.Program, lattices *lattice.Table) (*Kernel, error) {
 	return k, nil
 }
 
+// kernel has the functions of a program that check has passed; s.refused says afterwards whether a loop that was left could not be lowered.
 func kernel(p *cin.Program, s *slots, lattices *lattice.Table) *Kernel {
 	if p.Bounded {
 		return boundedKernel(p, s, lattices)
@@ -124,7 +125,7 @@ func kernel(p *cin.Program, s *slots, lattices *lattice.Table) *Kernel {
 	return k
 }
 
-// check refuses loops of the program that need an order; what is left of them where an operand has no value, loop refuses.
+// check refuses loops of the program that need an order; what is left of them where an operand has no value, needOrder refuses.
 func check(p *cin.Program, lattices *lattice.Table) error {
 	for _, f := range cin.Loops(p.Body) {
 		if err := inOrder(p, f, lattices.Loop(f)); err != nil {

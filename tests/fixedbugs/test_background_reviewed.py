@@ -14,6 +14,7 @@ import sysconfig
 import threading
 from pathlib import Path
 
+import processes
 import pytest
 import torch
 from libsparse._compiler import kernel, settings
@@ -278,3 +279,16 @@ def test_what_new_patterns_share_has_another_try_with_the_next(monkeypatch):
     assert not known._classes
     known.fail(Site("kernel"), False)
     assert known._classes == {"kernel"}
+
+
+def test_a_helper_is_heard_beyond_the_descriptors_that_select_takes(tmp_path):
+    script = """
+import os, resource, torch, libsparse
+from libsparse._tools.background.link import Helper
+resource.setrlimit(resource.RLIMIT_NOFILE, (2048, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+copies = [os.dup(1) for _ in range(1100)]
+helper = Helper()
+print(helper.outcome(0.01))
+helper.close()
+"""
+    assert processes.run(script, tmp_path) == "None"

@@ -65,3 +65,11 @@ def test_deviations_of_large_and_small_numbers(scale: float) -> None:
 def test_deviations_in_half_precision() -> None:
     dense = torch.tensor([[1000, 0, -500]], dtype=torch.float16)
     torch.testing.assert_close(ls.tensor(dense).std(1), dense.std(1))
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
+def test_complex_fill_values_lose_their_imaginary_part_as_elements_do(dtype: torch.dtype) -> None:
+    A = ls.tensor(torch.tensor([[1 + 2j, 0], [0, 3 - 1j]])) + (2 + 1j)
+    assert torch.equal(A.sum(1, dtype=dtype), A.to_dense().sum(1, dtype=dtype))
+    assert torch.equal(A.prod(1, dtype=dtype), A.to_dense().prod(1, dtype=dtype))
