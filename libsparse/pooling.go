@@ -1,23 +1,23 @@
 package libsparse
 
 import (
-	"slices"
-
 	"libsparse/libsparse/diag"
-	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/index"
 	"libsparse/libsparse/lower"
 )
 
 // onePass is the only nest of a pooling that one pass over the entries computes, nil of any other program: its steps store the
-// scores. It is an error if a pooling that stores what gives its weights would take several steps, since those can't.
+// scores. It is an error if a pooling that writes to operands would take several steps, since those can't.
 func (c *Compilation) onePass() (*Nest, error) {
 	n := c.pass()
-	stores := func(a *index.Assignment) bool { m := a.Pooling(); return m != nil && m.Stores() }
-	if n == nil && slices.ContainsFunc(c.Program, stores) {
-		return nil, diag.Errorf(diag.Unsupported, "%s: %s is computed in one pass alone: of float32 or float64, a matrix with compressed rows and dense operands, without a schedule", lines(c.Program), dtype.SoftmaxMeanInto)
+	if n != nil {
+		return n, nil
 	}
-	return n, nil
+	for _, a := range c.Program {
+		if m := a.Pooling(); m != nil && len(m.Stored()) > 0 {
+			return nil, diag.Errorf(diag.Unsupported, "%s: %s is computed in one pass alone: of float32 or float64, a matrix with compressed rows and dense operands, without a schedule", lines(c.Program), m.Op)
+		}
+	}
+	return nil, nil
 }
 
 // pass is the nest, nil where there is none.

@@ -16,11 +16,12 @@ func attending(expr, format string, elem dtype.T, columns int) *Request {
 	shapes := map[string][]int64{
 		"P": {17, 33}, "M": {17, 33}, "Q": {17, 5}, "K": {33, 5}, "V": {33, int64(columns)},
 		"R": {3, 17, 5}, "L": {3, 33, 5}, "W": {3, 33, int64(columns)}, "x": {33}, "Y": {17, int64(columns)},
-		"S": {3, 17}, "U": {3, 17}, "N": {17}, "T": {17},
+		"S": {3, 17}, "U": {3, 17}, "N": {17}, "T": {17}, "Z": {3, 17, int64(columns)}, "D": {3, 33, int64(columns)}, "E": {3, 33, int64(columns)},
+		"X": {33, 5}, "F": {33, int64(columns)}, "B": {3, 33, int64(columns)}, "C": {3, 17, int64(columns)}, "G": {3, 17, int64(columns)},
 	}
 	zero := 0
 	r := &Request{Expr: expr, Output: Output{Dtype: string(elem)}}
-	for _, name := range []string{"P", "M", "Q", "K", "V", "R", "L", "W", "x", "Y", "S", "U", "N", "T"} {
+	for _, name := range []string{"P", "M", "Q", "K", "V", "R", "L", "W", "x", "Y", "S", "U", "N", "T", "Z", "D", "E", "X", "F", "B", "C", "G"} {
 		if !strings.Contains(expr, name+"(") {
 			continue
 		}
@@ -58,6 +59,8 @@ func TestPoolings(t *testing.T) {
 		{"O(i,k) = softmax_mean_into(P(i,j) * Q(i,d) * K(j,d), V(j,k), N(i), T(i))", "ds", 1},
 		{"O(h,i,k) = softmax_mean_into(P(i,j) * R(h,i,d) * L(h,j,d) + M(i,j), W(h,j,k), S(h,i), U(h,i))", "ds", 1},
 		{"O(i) = softmax_mean_into(M(i,j), x(j), N(i), T(i))", "ds", 1},
+		{"O(i,d) = weighted_sum_into(M(i,j) * exp(x(j)), K(j,d), Q(i,d), X(j,d), Y(i,k), F(j,k))", "ds", 1},
+		{"O(h,i,l) = weighted_sum_into(P(i,j) * exp(sum(R(h,i,f) * L(h,j,f)) - S(h,i)) * (sum(M(i,j) * Z(h,i,g) * W(h,j,g)) - U(h,i)), B(h,j,l), C(h,i,l), D(h,j,l), G(h,i,k), E(h,j,k))", "ds", 1},
 		// Scores are stored where the matrix has no compressed rows, or where they are not at its entries.
 		{"O(i,k) = softmax_mean(M(i,j) * Q(i,d) * K(j,d), V(j,k))", "ss", 4},
 		{"O(i,k) = softmax_mean(M(i,j), V(j,k))", "ds:1,0", 5},
@@ -71,7 +74,7 @@ func TestPoolings(t *testing.T) {
 				}
 				rng := rand.New(rand.NewPCG(uint64(seed), 1))
 				r := attending(row.expr, row.format, elem, columns)
-				z := sizes{vars: map[index.Var]int{"h": 3, "i": 17, "j": 33, "d": 5, "k": columns}}
+				z := sizes{vars: map[index.Var]int{"h": 3, "i": 17, "j": 33, "d": 5, "f": 5, "g": columns, "k": columns, "l": columns}}
 				p := newProgram(t, r, z, []float64{0.1, 0.5, 1}[seed], rng, nil)
 				if (len(p.unit.Nests) == 1) != (row.nests == 1) {
 					t.Errorf("%s, matrix in %q: %d nests, want %d", row.expr, row.format, len(p.unit.Nests), row.nests)
@@ -100,6 +103,12 @@ func TestStoredWeights(t *testing.T) {
 		{"O(i) = softmax_mean_into(M(i,j), x(j), 2 * N(i), T(i))", "ds", dtype.F32},
 		{"O(i) = softmax_mean_into(M(i,j), x(j), x(j), T(i))", "ds", dtype.F32},
 		{"O(i) = softmax_mean_into(M(i,j), x(j), T(i), T(i))", "ds", dtype.F32},
+		{"O(i,d) = weighted_sum_into(M(i,j) * exp(x(j)), K(j,d), Q(i,d), X(j,d), Y(i,k), F(j,k))", "ss", dtype.F32},
+		{"O(i,d) = weighted_sum_into(M(i,j) * exp(x(j)), K(j,d), Q(i,d), K(j,d), Y(i,k), F(j,k))", "ds", dtype.F32},
+		{"O(i,d) = weighted_sum_into(M(i,j) * exp(x(j)), K(j,d), Q(i,d), X(j,d), Y(i,k), X(j,k))", "ds", dtype.F32},
+		{"O(i,d) = weighted_sum_into(M(i,j) * exp(x(j)), K(j,d), Q(i,d), T(i), Y(i,k), F(j,k))", "ds", dtype.F32},
+		{"O(i,d) = weighted_sum_into(M(i,j) * exp(x(j)), K(j,d), x(j), X(j,d), Y(i,k), F(j,k))", "ds", dtype.F32},
+		{"O(i,d) = weighted_sum_into(M(i,j), K(j,d), Q(i,d), X(j,d), Y(i,k), F(j,k))", "ds", dtype.F32},
 	} {
 		if _, err := Lower(attending(row.expr, row.format, row.elem, 16), avx2); err == nil || diag.From(err).Kind != diag.Unsupported {
 			t.Errorf("%s, %s, matrix in %q: %v, want that it is unsupported", row.expr, row.elem, row.format, err)

@@ -11,13 +11,17 @@ import (
 func OnePass(a bind.Assignment) *Decision {
 	d := &Decision{Summary: "one pass over the entries of each row: scores are not stored"}
 	m := a.Pooling()
-	for _, v := range append(append([]index.Var{}, m.Columns...), m.Summed...) {
+	for _, v := range append(m.Wide(), m.Summed...) {
 		if n := a.Extent(v); n > 0 && index.Exact(n) {
 			d.add(schedule.Exactly(v, n))
 		}
 	}
 	d.note("rows that follow each other and have most of their columns in common are computed together, in tiles")
-	d.note("threads take blocks of rows, where there is enough to compute")
+	if len(m.Beside) > 0 {
+		d.note("threads take matrices, where there is enough to compute, since rows of one add to the same elements")
+	} else {
+		d.note("threads take blocks of rows, where there is enough to compute")
+	}
 	return d
 }
 

@@ -203,7 +203,7 @@ func Concretize(a bind.Assignment) *Program {
 	}
 	if m := a.Pooling(); m != nil {
 		assign.Reduce = m.Op
-		return &Program{Source: a, Body: Nest(slices.Concat(m.Rows, m.Averaged, m.Summed, m.Columns), assign)}
+		return &Program{Source: a, Body: Nest(slices.Concat(m.Rows, m.Averaged, m.Summed, m.Wide()), assign)}
 	}
 	return &Program{Source: a, Body: Nest(a.Vars(), assign)}
 }

@@ -44,6 +44,8 @@ const (
 	SoftmaxMeanInto Op = "softmax_mean_into"
 	// WeightedSum is the sum of its second argument, weighted by its first: what a product is, in one pass that stores no weights.
 	WeightedSum Op = "weighted_sum"
+	// WeightedSumInto is the same, by a kernel that also adds sums over the rows to two operands.
+	WeightedSumInto Op = "weighted_sum_into"
 	// Sum is the sum of its argument over the indices that nothing else in the assignment has. It is computed in a step of its own.
 	Sum Op = "sum"
 )
@@ -65,6 +67,8 @@ func (op Op) Arity() int {
 		return 3
 	case SoftmaxMeanInto:
 		return 4
+	case WeightedSumInto:
+		return 6
 	case Neg, Sum:
 		return 1
 	}
@@ -132,7 +136,9 @@ func (op Op) IsComparison() bool {
 }
 
 // Pools reports whether op makes one value of those at the entries of a row, by weights: it is a whole right side.
-func (op Op) Pools() bool { return op == SoftmaxMean || op == SoftmaxMeanInto || op == WeightedSum }
+func (op Op) Pools() bool {
+	return op == SoftmaxMean || op == SoftmaxMeanInto || op == WeightedSum || op == WeightedSumInto
+}
 
 // IsLogical reports whether the values of op are truth values.
 func (op Op) IsLogical() bool { return op.IsComparison() || op == And || op == Or || op == Xor }
@@ -143,7 +149,7 @@ func (op Op) Divides() bool { return op == FloorDivide || op == Remainder || op 
 // NeedsFloat reports whether op has a value for floating arguments only. The functions that round, and abs, keep integers.
 func (op Op) NeedsFloat() bool {
 	switch op {
-	case Div, Atan2, SoftmaxMean, SoftmaxMeanInto, WeightedSum:
+	case Div, Atan2, SoftmaxMean, SoftmaxMeanInto, WeightedSum, WeightedSumInto:
 		return true
 	case Abs, Conj, Real, Imag, "floor", "ceil", "trunc", "round":
 		return false

@@ -33,18 +33,23 @@ func Pooling(a bind.Assignment) bool {
 	if entries == nil || entries.Vars[1] != m.Averaged[0] || !slices.Contains(m.Rows, entries.Vars[0]) || !alone(a, entries) {
 		return false
 	}
-	for _, step := range scores(a) {
+	steps, _ := scores(a)
+	for _, step := range steps {
 		if slices.ContainsFunc(step.Reduced(), func(v index.Var) bool { return !slices.Contains(m.Summed, v) }) {
 			return false
 		}
 	}
-	return atEntries(a, m) && keepsWeights(a, m)
+	return atEntries(a, m) && stores(a, m, entries.Vars[0])
 }
 
-// keepsWeights reports whether what gives the weights, if it is stored, has the type of the sums, so that it isn't rounded.
-func keepsWeights(a bind.Assignment, m *index.Pooling) bool {
-	elem := a.LHS.Tensor.Elem.Accum()
-	return !m.Stores() || m.Most.Tensor.Elem == elem && m.Share.Tensor.Elem == elem
+// stores reports whether what is stored beside the result, if anything is, has the type of the sums, so that it isn't rounded, and sums over i.
+func stores(a bind.Assignment, m *index.Pooling, i index.Var) bool {
+	for _, to := range m.Stored() {
+		if to.Tensor.Elem != a.LHS.Tensor.Elem.Accum() || len(m.Beside) > 0 && slices.Contains(to.Vars, i) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(m.Beside, func(b index.Beside) bool { return len(b.Columns(m)) != 1 || !hasValue(a, b.Value, false) })
 }
 
 // atEntries reports whether there are scores at the entries of sparse operands alone, and values everywhere.
@@ -73,13 +78,22 @@ func entriesOf(a bind.Assignment) *index.Access {
 	return nil
 }
 
-// scores are the steps that compute the score, or the weight, of a pooling.
-func scores(a bind.Assignment) []*index.Assignment {
+// scores are the steps that compute the score, or the weight, of a pooling, and what is the first factor of the weight, if that is needed.
+func scores(a bind.Assignment) (steps []*index.Assignment, factor *index.Tensor) {
 	m := a.Pooling()
 	names := index.Names([]*index.Assignment{a.Assignment})
-	score := index.NewTemporary(names, a.Assignment)
-	at := slices.Concat(m.Rows, m.Averaged)
-	return (&index.Assignment{LHS: &index.Access{Tensor: score, Vars: at}, Reduce: dtype.Add, RHS: m.Score}).Steps(names)
+	step := func(e index.Expr) *index.Access {
+		to := &index.Access{Tensor: index.NewTemporary(names, a.Assignment), Vars: slices.Concat(m.Rows, m.Averaged)}
+		steps = append(steps, (&index.Assignment{LHS: to, Reduce: dtype.Add, RHS: e}).Steps(names)...)
+		return to
+	}
+	if len(m.Factors) == 0 {
+		step(m.Score)
+		return steps, nil
+	}
+	first := step(m.Factors[0])
+	step(index.NewCall(dtype.Mul, first, m.Factors[1]))
+	return steps, first.Tensor
 }
 
 // hasValue reports whether e has a value where sparse operands store something, or where they don't.
@@ -108,6 +122,7 @@ type pooling struct {
 	most, total *ir.Var
 	sums        *ir.Array
 	weights     *ir.Array // the scores of a block, then their weights
+	factors     *ir.Array // the first factors of the weights of a block, where they are needed
 }
 
 func poolingKernel(p *cin.Program) *Kernel {
@@ -118,10 +133,16 @@ func poolingKernel(p *cin.Program) *Kernel {
 		lowerer: l, Pooling: p.Source.Pooling(), entries: entriesOf(p.Source), elem: elem,
 		most: l.Scalar("most", elem), total: l.Scalar("total", elem), sums: l.Array("sums", elem), weights: l.Array("weights", elem),
 	}
+	if len(x.Beside) > 0 {
+		x.factors = l.Array("factors", elem)
+	}
 	body := l.guards()
-	if t := x.tiles(); t != nil {
+	switch t := x.tiles(); {
+	case t != nil:
 		body = append(body, t.kernel()...)
-	} else {
+	case len(x.Beside) > 0:
+		body = append(body, x.team([]ir.Stmt{x.apart(x.matrices)}))
+	default:
 		body = append(body, x.team(x.rows(nil)))
 	}
 	return &Kernel{Layout: s.layout, Module: &ir.Module{Slots: s.slots, Funcs: []*ir.Func{returnOK(ComputeName, body)}}}
@@ -181,6 +202,9 @@ func (x pooling) team(stmts []ir.Stmt) ir.Stmt {
 // allocate are the arrays of a thread.
 func (x pooling) allocate() (alloc, free []ir.Stmt) {
 	alloc = []ir.Stmt{&ir.Alloc{Array: x.weights, Size: ir.Const(poolingBlock)}}
+	if x.factors != nil {
+		alloc = append(alloc, &ir.Alloc{Array: x.factors, Size: ir.Const(poolingBlock)})
+	}
 	size := ir.Expr(ir.Const(1))
 	if len(x.Columns) > 0 {
 		size = x.extent(x.Columns[0])
@@ -221,7 +245,7 @@ func (x pooling) row(e env) []ir.Stmt {
 
 // store keeps what gives the weights of a row, if that is asked for.
 func (x pooling) store(e env, some, most, total ir.Expr) []ir.Stmt {
-	if !x.Stores() {
+	if x.Most == nil {
 		return nil
 	}
 	return []ir.Stmt{x.write(x.Most, e, some, most), x.write(x.Share, e, some, ir.Div(ir.Number(1, x.elem), total))}
@@ -252,14 +276,17 @@ func (x pooling) columns(e env, body func(at ir.Expr, e env) ir.Stmt) []ir.Stmt 
 func (x pooling) block(block, stop ir.Expr, e env) []ir.Stmt {
 	if !x.Normalized() {
 		weighed := x.each(block, stop, e, func(n ir.Expr, e env) []ir.Stmt {
-			stmts, weight := x.score(e)
+			stmts, weight, factor := x.score(e)
+			if factor != nil {
+				stmts = append(stmts, ir.Put(x.factors, n, factor))
+			}
 			return append(stmts, ir.Put(x.weights, n, weight))
 		})
-		return append([]ir.Stmt{weighed}, x.add(block, stop, e)...)
+		return slices.Concat([]ir.Stmt{weighed}, x.add(block, stop, e), x.addBeside(block, stop, e))
 	}
 	greatest, shrink, weight := x.Scalar("greatest", x.elem), x.Scalar("shrink", x.elem), x.Scalar("weight", x.elem)
 	scored := x.each(block, stop, e, func(n ir.Expr, e env) []ir.Stmt {
-		stmts, score := x.score(e)
+		stmts, score, _ := x.score(e)
 		// Without a branch: loads of later entries don't wait for the score.
 		larger := ir.Set(greatest, &ir.Select{Cond: ir.Is(score, ir.Gt, greatest), Then: score, Else: greatest})
 		return append(stmts, ir.Put(x.weights, n, score), larger)
@@ -286,9 +313,10 @@ func (x pooling) each(block, stop ir.Expr, e env, body func(n ir.Expr, e env) []
 	return ir.Loop(p, block, stop, append([]ir.Stmt{ir.Let(j, ir.IndexAt(crd, p))}, body(ir.Sub(p, block), e)...)...)
 }
 
-// score computes the score of an entry: steps that sum, each into a variable, and an expression of those.
-func (x pooling) score(e env) (out []ir.Stmt, score *ir.Var) {
-	for _, step := range scores(x.program.Source) {
+// score computes the score of an entry: steps that sum, each into a variable, and an expression of those. factor is nil where nothing needs it.
+func (x pooling) score(e env) (out []ir.Stmt, score, factor *ir.Var) {
+	steps, first := scores(x.program.Source)
+	for _, step := range steps {
 		sum := x.Scalar("score", x.elem)
 		inner, summed := e, step.Reduced()
 		var loops []*ir.For
@@ -299,6 +327,9 @@ func (x pooling) score(e env) (out []ir.Stmt, score *ir.Var) {
 		}
 		value := x.value(step.RHS, x.elem, inner)
 		score = sum
+		if step.LHS.Tensor == first {
+			factor = sum
+		}
 		e.views = e.views.with(step.LHS.Tensor, &view{element: func(*lowerer, *index.Access, env) ir.Expr { return sum }})
 		if len(loops) == 0 {
 			out = append(out, ir.Let(sum, value))
@@ -312,7 +343,7 @@ func (x pooling) score(e env) (out []ir.Stmt, score *ir.Var) {
 		}
 		out = append(out, ir.Declare(sum, zero(x.elem)), body)
 	}
-	return out, score
+	return out, score, factor
 }
 
 // add adds the weighted values of a block to the sums: of as many columns at a time as have registers.

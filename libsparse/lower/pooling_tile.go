@@ -12,7 +12,7 @@ import (
 type tile struct {
 	*tiles
 	group, first, stop *ir.Var
-	found              *ir.Var   // the number of blocks
+	found, most        *ir.Var   // the number of blocks, and of those at which tiles are full enough
 	rows               []ir.Expr // the coordinates of the rows; the last one stands for those that are missing
 	position           func(i ir.Expr) ir.Expr
 }
@@ -31,26 +31,30 @@ func (t tile) lanes(n int64, body func(c ir.Expr) []ir.Stmt) ir.Stmt {
 	return loop
 }
 
-// marks notes which elements of the tiles have entries, and the values of matrices there.
-func (t tile) marks() []ir.Stmt {
-	all := ir.Const(t.count)
-	mark := t.eachRow(ir.Sub(t.stop, t.first), func(r ir.Expr) []ir.Stmt {
-		i := ir.Add(t.first, r)
-		return []ir.Stmt{t.entry(t.position(i), t.position(ir.Next(i)), func(p, j ir.Expr) []ir.Stmt {
-			block, at := t.Index("block"), t.Index("at")
-			place := ir.Sub(ir.IndexAt(t.place, block), ir.Const(1))
-			stmts := []ir.Stmt{
-				ir.Let(block, ir.Div(j, ir.Const(tileColumns))),
-				ir.Let(at, ir.Add(t.element(place, r), ir.Remainder(j, block, ir.Const(tileColumns)))),
-				ir.Put(t.held, at, ir.Number(1, t.elem)),
-			}
-			for _, k := range t.kept {
-				stmts = append(stmts, ir.Put(k.array, at, t.valueOf(k, p, env{})))
-			}
-			return stmts
-		})}
+// marks lists the blocks that have entries, and notes which elements of their tiles have, and the values of matrices there. It ends early
+// where tiles are not full enough.
+func (t tile) marks() ir.Stmt {
+	return t.eachRow(ir.Sub(t.stop, t.first), func(r ir.Expr) []ir.Stmt {
+		i, p, j := t.Index(string(t.i)), t.Index("p"), t.Index(string(t.j))
+		block, place, at := t.Index("block"), t.Index("place"), t.Index("at")
+		stmts := []ir.Stmt{
+			ir.Let(j, ir.IndexAt(t.storage(t.entries, 1, env{}).Crd, p)),
+			ir.Let(block, ir.Div(j, ir.Const(tileColumns))),
+			ir.When(ir.Is(ir.IndexAt(t.place, block), ir.Eq, ir.Const(0)),
+				t.lanes(t.count*tileColumns, func(c ir.Expr) []ir.Stmt {
+					return []ir.Stmt{ir.Put(t.held, ir.Add(t.element(t.found, ir.Const(0)), c), zero(t.elem))}
+				}),
+				ir.Put(t.list, t.found, block), ir.Increment(t.found), ir.Put(t.place, block, t.found)),
+			ir.Let(place, ir.Sub(ir.IndexAt(t.place, block), ir.Const(1))),
+			ir.Let(at, ir.Add(t.element(place, r), ir.Remainder(j, block, ir.Const(tileColumns)))),
+			ir.Put(t.held, at, ir.Number(1, t.elem)),
+		}
+		for _, k := range t.kept {
+			stmts = append(stmts, ir.Put(k.array, at, t.valueOf(k, p, env{})))
+		}
+		return []ir.Stmt{ir.When(ir.Is(t.found, ir.Le, t.most),
+			ir.Let(i, ir.Add(t.first, r)), ir.Loop(p, t.position(i), t.position(ir.Next(i)), stmts...))}
 	})
-	return []ir.Stmt{&ir.Fill{Array: t.held, Count: ir.Mul(t.found, ir.Mul(all, ir.Const(tileColumns))), Value: zero(t.elem)}, mark}
 }
 
 // element is the first element of a row in the tile with that number.
@@ -58,20 +62,24 @@ func (t tile) element(place, r ir.Expr) ir.Expr {
 	return ir.Mul(ir.Add(ir.Mul(place, ir.Const(t.count)), r), ir.Const(tileColumns))
 }
 
-// matrices computes the rows of the group, for all outer coordinates where the values are finite.
-func (t tile) matrices() []ir.Stmt {
+// matrices computes the rows of the group, for the outer coordinates from lo to before hi where the values are finite.
+func (t tile) matrices(lo, hi ir.Expr) []ir.Stmt {
 	matrix, e := t.Index("matrix"), env{phase: computing}
 	stmts := t.decode(matrix, t.outer(), &e)
 	body := append(t.compute(e), ir.Put(t.computed, ir.Add(ir.Mul(matrix, t.groups), t.group), ir.Number(1, dtype.U8)))
 	k, sum := t.Index("k"), t.Scalar("none", t.elem)
 	at := ir.Add(ir.Mul(matrix, t.blocks), ir.IndexAt(t.list, k))
-	stmts = append(stmts, ir.Declare(sum, zero(t.elem)), ir.Count(k, t.found, ir.Increase(sum, ir.At(t.finite, at))), ir.When(ir.Is(sum, ir.Eq, zero(t.elem)), body...))
-	return []ir.Stmt{ir.Count(matrix, t.product(t.outer()), stmts...)}
+	stmts = append(stmts, ir.Declare(sum, zero(t.elem)), ir.Count(k, t.found, ir.Increase(sum, ir.At(t.finite, at))))
+	stmts = append(append(stmts, t.finiteRows(sum, e)...), ir.When(ir.Is(sum, ir.Eq, zero(t.elem)), body...))
+	return []ir.Stmt{ir.Loop(matrix, lo, hi, stmts...)}
 }
 
 // compute computes the rows of the group.
 func (t tile) compute(e env) []ir.Stmt {
 	stmts := []ir.Stmt{&ir.Alloc{Array: t.scored, Size: ir.Const(t.count * tileWidth)}}
+	if t.given != nil {
+		stmts = append(stmts, &ir.Alloc{Array: t.given, Size: ir.Const(t.count * tileWidth)})
+	}
 	for _, s := range t.steps {
 		if a := t.stepped[s.LHS.Tensor]; a != nil {
 			stmts = append(stmts, &ir.Alloc{Array: a, Size: ir.Const(t.count * tileColumns)})
@@ -93,6 +101,7 @@ func (t tile) compute(e env) []ir.Stmt {
 		some = append(some, t.weigh(ir.Sub(to, from)))
 	}
 	some = append(some, t.addUp(from, ir.Sub(to, from), e)...)
+	some = append(some, t.spread(from, ir.Sub(to, from), e)...)
 	loop := ir.Loop(from, ir.Const(0), t.found, some...)
 	loop.Step = tileBlocks
 	return append(stmts, loop, t.results(e))
@@ -156,15 +165,34 @@ func (t tile) scores(k, from ir.Expr, e env) []ir.Stmt {
 	}
 	return append(stmts, t.eachRow(ir.Const(t.count), func(r ir.Expr) []ir.Stmt {
 		var stmts []ir.Stmt
-		if len(last.Reduced()) == 0 {
-			row := t.Index(string(t.i))
-			stmts = append(stmts, ir.Let(row, ir.Min(ir.Add(t.first, r), ir.Sub(t.stop, ir.Const(1)))), t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt {
-				return []ir.Stmt{ir.Put(t.scored, place(r, c), t.value(last.RHS, t.elem, t.at(e, r, row, block, c, k)))}
+		var row *ir.Var
+		element := func(c ir.Expr) ir.Expr { return ir.Add(ir.Mul(r, ir.Const(tileColumns)), c) }
+		for _, s := range t.steps {
+			if len(s.Reduced()) > 0 {
+				continue
+			}
+			if row == nil {
+				row = t.Index(string(t.i))
+				stmts = append(stmts, ir.Let(row, ir.Min(ir.Add(t.first, r), ir.Sub(t.stop, ir.Const(1)))))
+			}
+			to, at := t.stepped[s.LHS.Tensor], element
+			if s == last {
+				to, at = t.scored, func(c ir.Expr) ir.Expr { return place(r, c) }
+			}
+			stmts = append(stmts, t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt {
+				return []ir.Stmt{ir.Put(to, at(c), t.value(s.RHS, t.elem, t.at(e, r, row, block, c, k)))}
 			}))
 		}
-		return append(stmts, t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt {
+		chosen := func(to *ir.Array, from, none ir.Expr, c ir.Expr) ir.Stmt {
 			some := ir.Is(ir.At(t.held, ir.Add(t.element(k, r), c)), ir.Ne, zero(t.elem))
-			return []ir.Stmt{ir.Put(t.scored, place(r, c), &ir.Select{Cond: some, Then: ir.At(t.scored, place(r, c)), Else: none})}
+			return ir.Put(to, place(r, c), &ir.Select{Cond: some, Then: from, Else: none})
+		}
+		return append(stmts, t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt {
+			some := []ir.Stmt{chosen(t.scored, ir.At(t.scored, place(r, c)), none, c)}
+			if t.given != nil {
+				some = append(some, chosen(t.given, ir.At(t.stepped[t.factor], element(c)), zero(t.elem), c))
+			}
+			return some
 		}))
 	}))
 }

@@ -37,6 +37,7 @@ type tiles struct {
 	kept    []*kept
 	steps   []*index.Assignment
 	stepped map[*index.Tensor]*ir.Array // the sums of steps at the elements of a tile
+	factor  *index.Tensor               // the step that is the first factor of weights, nil where nothing needs it
 
 	blocks, groups *ir.Var   // of columns, and of rows
 	computed       *ir.Array // which groups of rows tiles have computed, for each of the outer coordinates
@@ -45,6 +46,7 @@ type tiles struct {
 	list           *ir.Array // the blocks of a group
 	held           *ir.Array // whether an element of the tiles of a group has an entry, 1 or 0
 	scored         *ir.Array // scores, then weights
+	given          *ir.Array // the first factors of weights, nil where nothing needs them
 	tops, totals   *ir.Array // for each row, as most and total are for one
 	pooled         *ir.Array // sums, for each row
 }
@@ -64,7 +66,8 @@ type kept struct {
 
 // tiles is the lowering of x in tiles, nil where it has none.
 func (x pooling) tiles() *tiles {
-	t := &tiles{pooling: x, i: x.entries.Vars[0], j: x.Averaged[0], count: x.program.RowsTogether, steps: scores(x.program.Source), stepped: map[*index.Tensor]*ir.Array{}}
+	t := &tiles{pooling: x, i: x.entries.Vars[0], j: x.Averaged[0], count: x.program.RowsTogether, stepped: map[*index.Tensor]*ir.Array{}}
+	t.steps, t.factor = scores(x.program.Source)
 	if t.count < 2 || !t.fits() || !t.reads() {
 		return nil
 	}
@@ -72,16 +75,25 @@ func (x pooling) tiles() *tiles {
 	t.computed, t.place, t.list = x.Array("computed", dtype.U8), x.Array("place", dtype.I32), x.Array("list", dtype.I32)
 	t.finite, t.held, t.scored = x.Array("finite", x.elem), x.Array("held", x.elem), x.Array("scored", x.elem)
 	t.tops, t.totals, t.pooled = x.Array("tops", x.elem), x.Array("totals", x.elem), x.Array("pooled", x.elem)
+	if t.factor != nil {
+		t.given = x.Array("given", x.elem)
+	}
 	return t
 }
 
-// fits reports whether the result has one index of columns, whose extent is known, and the sums are few enough.
+// fits reports whether the result has one index of columns, whose extent is known, as all of what is added beside it, and the sums are few enough.
 func (t *tiles) fits() bool {
 	if len(t.Columns) != 1 || slices.Contains(index.Vars(t.Value), t.i) {
 		return false
 	}
-	n, exact := t.extent(t.Columns[0]).(*ir.Int)
-	return exact && tileColumns/2 <= n.Value && n.Value <= tileSums
+	columns := []index.Var{t.Columns[0]}
+	for _, b := range t.Beside {
+		columns = append(columns, b.Columns(t.Pooling)...)
+	}
+	return !slices.ContainsFunc(columns, func(v index.Var) bool {
+		n, exact := t.extent(v).(*ir.Int)
+		return !exact || n.Value < tileColumns/2 || tileSums < n.Value
+	})
 }
 
 // width is the number of columns of the result.
@@ -98,7 +110,7 @@ func (t *tiles) reads() bool {
 		if n == len(t.steps)-1 {
 			break
 		}
-		if len(s.Reduced()) == 0 {
+		if len(s.Reduced()) == 0 && s.LHS.Tensor != t.factor {
 			return false
 		}
 		t.stepped[s.LHS.Tensor] = t.Array("step", t.elem)
@@ -175,7 +187,12 @@ func (t *tiles) kernel() []ir.Stmt {
 		stmts = append(stmts, t.packs(p))
 	}
 	shared(t.finite, ir.Mul(matrices, t.blocks))
-	stmts = append(stmts, t.checks(), t.group())
+	stmts = append(stmts, t.checks())
+	if len(t.Beside) > 0 {
+		stmts = append(stmts, t.apart(t.matricesApart))
+		return slices.Concat(before, []ir.Stmt{t.team(append(stmts, frees...))}, after)
+	}
+	stmts = append(stmts, t.share(t.groupOf(ir.Const(0), matrices, nil)))
 	stmts = append(stmts, t.rows(func(row ir.Expr) ir.Expr {
 		above := ir.Div(row, t.extent(t.i))
 		group := ir.Div(ir.Remainder(row, above, t.extent(t.i)), ir.Const(t.count))
@@ -250,8 +267,8 @@ func (t *tiles) checks() ir.Stmt {
 	})
 }
 
-// group is the loop over groups of rows.
-func (t *tiles) group() ir.Stmt {
+// groupOf is the loop over groups of rows of the matrices from lo to before hi. rest comes after the tiles of a group.
+func (t *tiles) groupOf(lo, hi ir.Expr, rest func(tile tile) []ir.Stmt) *ir.For {
 	g, first, stop, begin, end, found := t.Index("g"), t.Index("first"), t.Index("stop"), t.Index("begin"), t.Index("end"), t.Index("found")
 	position := func(i ir.Expr) ir.Expr { return ir.IndexAt(t.storage(t.entries, 1, env{}).Pos, i) }
 	rows := make([]ir.Expr, t.count)
@@ -262,34 +279,21 @@ func (t *tiles) group() ir.Stmt {
 		rows[r] = row
 	}
 	tile := tile{tiles: t, group: g, first: first, stop: stop, found: found, rows: rows, position: position}
-	full := ir.Is(ir.Mul(found, ir.Const(t.count*tileColumns)), ir.Le, ir.Mul(ir.Sub(end, begin), ir.Const(tileWaste)))
+	tile.most = t.Index("most")
 	k := t.Index("k")
-	return t.share(ir.Count(g, t.groups,
+	var after []ir.Stmt
+	if rest != nil {
+		after = rest(tile)
+	}
+	return ir.Count(g, t.groups, slices.Concat([]ir.Stmt{
 		ir.Let(first, ir.Mul(g, ir.Const(t.count))),
 		ir.Let(stop, ir.Min(ir.Add(first, ir.Const(t.count)), t.extent(t.i))),
 		ir.Let(begin, position(first)), ir.Let(end, position(stop)),
+		ir.Let(tile.most, ir.Div(ir.Mul(ir.Sub(end, begin), ir.Const(tileWaste)), ir.Const(t.count*tileColumns))),
 		ir.Declare(found, ir.Const(0)),
-		t.finds(begin, end, found),
-		ir.When(full, slices.Concat(tile.marks(), named, tile.matrices())...),
-		ir.Count(k, found, ir.Put(t.place, ir.IndexAt(t.list, k), ir.Const(0))),
-	))
-}
-
-// finds lists the blocks that have entries.
-func (t *tiles) finds(begin, end ir.Expr, found *ir.Var) ir.Stmt {
-	return t.entry(begin, end, func(_, j ir.Expr) []ir.Stmt {
-		block := t.Index("block")
-		return []ir.Stmt{ir.Let(block, ir.Div(j, ir.Const(tileColumns))), ir.When(
-			ir.Is(ir.IndexAt(t.place, block), ir.Eq, ir.Const(0)),
-			ir.Put(t.list, found, block), ir.Increment(found), ir.Put(t.place, block, found),
-		)}
-	})
-}
-
-// entry is the loop over entries from begin to before end.
-func (t *tiles) entry(begin, end ir.Expr, body func(p, j ir.Expr) []ir.Stmt) ir.Stmt {
-	p, j := t.Index("p"), t.Index(string(t.j))
-	return ir.Loop(p, begin, end, append([]ir.Stmt{ir.Let(j, ir.IndexAt(t.storage(t.entries, 1, env{}).Crd, p))}, body(p, j)...)...)
+		tile.marks(),
+		ir.When(ir.Is(found, ir.Le, tile.most), append(named, tile.matrices(lo, hi)...)...),
+	}, after, []ir.Stmt{ir.Count(k, found, ir.Put(t.place, ir.IndexAt(t.list, k), ir.Const(0)))})...)
 }
 
 // valueOf is the value of a kept matrix at position p.

@@ -72,8 +72,10 @@ func newSlots(p *cin.Program) *slots {
 		s.windowed(p.Source.Assignment, t, i)
 		s.tensor(t, i, "")
 	}
-	if m := p.Source.Pooling(); m != nil && m.Stores() {
-		s.vals(m.Most.Tensor).ReadOnly, s.vals(m.Share.Tensor).ReadOnly = false, false
+	if m := p.Source.Pooling(); m != nil {
+		for _, to := range m.Stored() {
+			s.vals(to.Tensor).ReadOnly = false
+		}
 	}
 	s.orders(p)
 	s.windowed(p.Source.Assignment, p.Source.LHS.Tensor, Result)

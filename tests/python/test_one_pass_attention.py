@@ -32,6 +32,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
     monkeypatch.setattr(softmax_mean, "compute", noted)
     monkeypatch.setattr(softmax_mean, "_LONG_ROW", 0)
+    monkeypatch.setattr(softmax_mean, "_LONG_ROW_IN_TILES", 0)
     torch.manual_seed(0)
     return found
 
@@ -269,3 +270,58 @@ def test_what_is_kept_is_autograds() -> None:
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
         ls.attention(*inputs, ls.from_mask((i[:, None] - i).abs() <= 60))
     assert [tuple(x.shape) for x in saved if x.shape == (2, 200)] == [(2, 200)] * 2
+
+
+@pytest.fixture
+def kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The right sides of what gradients compute."""
+    found: list[str] = []
+    run = pooled_gradient._Text.run
+
+    def noted(self: Any, output: Any, right: str) -> Tensor:
+        found.append(right.split("(")[0])
+        return run(self, output, right)
+
+    monkeypatch.setattr(pooled_gradient._Text, "run", noted)
+    return found
+
+
+@pytest.mark.parametrize(  # in tiles, and entry by entry; one matrix, and more than threads divide evenly
+    ("widths", "dtype", "heads"), pairs([(8, 40), (3, 9), (40, 5)], [torch.float32, torch.float64], [1, 3, 8])
+)
+def test_one_kernel_computes_all_gradients(
+    widths: tuple[int, int], dtype: torch.dtype, heads: int, kernels: list[str]
+) -> None:
+    where, inputs = band(101, 30), drawn(heads, 101, 101, *widths, dtype=dtype)
+    mask, upstream = ls.from_mask(where), torch.randn(heads, 101, widths[1], dtype=dtype)
+    wanted = torch.autograd.grad(dense(*inputs, where), inputs, upstream)
+    for count in (1, 2, 4):
+        kernels.clear()
+        with ls.options(num_threads=count):
+            found = torch.autograd.grad(ls.attention(*inputs, mask), inputs, upstream)
+        torch.testing.assert_close(found, wanted)
+        busy = heads / (count * -(-heads // count))
+        assert kernels == (["weighted_sum_into"] if busy >= 0.7 else ["weighted_sum"] * 3)
+
+
+def test_gradients_of_one_kernel_have_the_same_bits_with_any_number_of_threads(kernels: list[str]) -> None:
+    inputs = drawn(4, 300, 300, 16, 24, dtype=torch.float32)
+    mask, upstream = ls.from_mask(band(300, 60)), torch.randn(4, 300, 24)
+    found = []
+    for count in (1, 2, 4):
+        with ls.options(num_threads=count):
+            found.append(torch.autograd.grad(ls.attention(*inputs, mask), inputs, upstream))
+    assert all(torch.equal(x, y) for others in found[1:] for x, y in zip(found[0], others, strict=True))
+    assert kernels == ["weighted_sum_into"] * 3
+
+
+def test_rows_that_attend_to_nothing_add_nothing(kernels: list[str]) -> None:
+    """An infinite query, or an infinite gradient, of a row without entries is in the same tile as others."""
+    where, (q, k, v) = band(64, 20), drawn(2, 64, 64, 8, 9)
+    upstream = torch.randn(2, 64, 9, dtype=torch.float64)
+    wanted = torch.autograd.grad(dense(q, k, v, where), (k, v), upstream)
+    with torch.no_grad():
+        q[:, -1], upstream[:, -1] = torch.inf, torch.nan
+    found = torch.autograd.grad(ls.attention(q, k, v, ls.from_mask(where)), (q, k, v), upstream)
+    torch.testing.assert_close(found[1:], wanted)
+    assert kernels == ["weighted_sum_into"]

@@ -55,10 +55,14 @@ class Mean(NamedTuple):
         """The same by a kernel that stores what gives the weights in two operands more."""
         return self._assigned("softmax_mean_into", (self.rows, self.rows))
 
+    def scaled(self, product: str) -> str:
+        """A product times the numbers."""
+        return " * ".join([*(f"({n!r})" if n < 0 else repr(n) for n in self.numbers), product])
+
     def _assigned(self, function: str, stored: tuple[Indices, ...]) -> str:
         inputs, count = (*self.inputs, *stored), len(self.factors)
         accesses = [f"{name}({','.join(indices)})" for name, indices in zip(_NAMES, inputs, strict=False)]
-        score = " * ".join([*(f"({n!r})" if n < 0 else repr(n) for n in self.numbers), *accesses[:count]])
+        score = self.scaled(" * ".join(accesses[:count]))
         if self.added:
             score += f" + {_NAMES[count + 1]}({','.join(self.factors[0])})"
         arguments = [score, accesses[count], *accesses[len(self.inputs) :]]

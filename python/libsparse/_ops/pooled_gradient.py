@@ -1,10 +1,9 @@
-"""Gradients of means weighted by a softmax, in one pass for each, that store no scores either.
+"""Gradients of means weighted by a softmax, in one pass for all, or for each, that store no scores either.
 
 The weights are w = exp(score - most) / sum(exp(score - most)), of whose rows the forward pass stores the greatest score
 and the reciprocal of the sum, by which g is multiplied beforehand. The gradient of the mean in its value is the sum of
 w * g over the rows; that in a score is w * (g . value - g . mean), and that in a factor of the scores the sum of those
-times the other factor. A kernel computes scores anew for each of them, which pays where it takes several rows at once,
-in tiles.
+times the other factor. Kernels compute scores anew, which pays where they take several rows at once, in tiles.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from libsparse._runtime import dispatch
+from libsparse._runtime import blocks, dispatch
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage import threads
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -27,6 +27,7 @@ from .mean_notation import Indices, Mean
 _ROWS, _COLUMNS = 8, 16  # of the tiles that kernels have at most
 _SAMPLED = 64  # groups of rows that are looked at
 _WASTE = 2.5  # elements of tiles for each entry up to which tiles take less time than kernels that store scores
+_BUSY = 0.7  # share of the threads' time that one kernel for all gradients uses at least, of which it takes about half
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -94,6 +95,13 @@ def _waste(matrix: Pattern) -> float:
     return elements / max(entries, 1)
 
 
+def _zeros(like: Tensor) -> Tensor:
+    """Zeros in memory of results, which is perhaps warm."""
+    shape = like.shape
+    strides = [math.prod(shape[n + 1 :]) for n in range(len(shape))]
+    return blocks.empty(shape, strides, like.dtype).zero_()
+
+
 class Gradients:
     """The gradients of a mean.
 
@@ -111,13 +119,36 @@ class Gradients:
         self.mean, self.matrix = mean, operands[0].sparsity
         self.factors, self.value = operands[1:3], operands[3]
         self.rows = mean.rows
-        self.scale = math.prod(mean.numbers)
         self.most = Operand(None, most)
         columns = [n for n, index in enumerate(mean.output) if index not in self.rows]
         for n in columns:
             share = share.unsqueeze(n)
         grad = grad * share  # once, for all weights of a row
         self.grad, self.slope = Operand(None, grad.contiguous()), Operand(None, (grad * out).sum(columns))
+
+    def together(self) -> list[Tensor] | None:
+        """The gradients of both factors and the value by one kernel, which computes scores once.
+
+        Rows add to what belongs to columns, so that each thread takes matrices of its own.
+
+        Returns:
+            The gradients; None where matrices are too few for the threads.
+        """
+        mean, text = self.mean, _Text()
+        sizes = dict(zip(mean.output, self.grad.values.shape, strict=True))
+        matrices, team = math.prod(sizes[index] for index in mean.heads), threads.count()
+        if matrices < _BUSY * team * -(-matrices // team):
+            return None
+        row = 1 if mean.factors[0][0] in mean.factors[1] else 2
+        indices, others = mean.factors[row], mean.factors[3 - row]
+        weight = self._weight(text, self.matrix, mean.factors[0], indices)
+        slope = self._slope(text, self.matrix, mean.factors[0], indices)
+        factor, other = text.read(others, self.factors[2 - row]), text.read(indices, self.factors[row - 1])
+        sums = [Operand(None, _zeros(operand.values)) for operand in (self.factors[2 - row], self.value)]
+        to, given = text.read(others, sums[0]), text.read(*self._renamed(mean.output, self.grad, mean.output))
+        by = text.read(*self._renamed(mean.value, sums[1], mean.output))
+        found = text.run(indices, f"weighted_sum_into(({weight}) * ({slope}), {factor}, {other}, {to}, {given}, {by})")
+        return [*[found, sums[0].values][:: 1 if row == 1 else -1], sums[1].values]
 
     def of(self, number: int) -> Tensor:
         """The gradient of a factor, counted from one, or of the value, which comes after them."""
@@ -130,14 +161,17 @@ class Gradients:
         weight = self._weight(text, matrix, at, indices)
         if number == len(mean.factors):
             return text.run(indices, f"weighted_sum({weight}, {text.read(mean.output, self.grad)})")
-        upstream = text.read(*self._renamed(mean.output, self.grad, indices))
-        value = text.read(*self._renamed(mean.value, self.value, indices))
-        inner = f"sum({text.read(at, Operand(matrix, None))} * {upstream} * {value})"
-        slope = f"({inner} - {text.read(self.rows, self.slope)})"
+        slope = self._slope(text, matrix, at, indices)
         other = 3 - number
         factor = text.read(mean.factors[other], self.factors[other - 1])
-        found = text.run(indices, f"weighted_sum({weight} * {slope}, {factor})")
-        return found if self.scale == 1 else found.mul_(self.scale)
+        return text.run(indices, f"weighted_sum({weight} * {slope}, {factor})")
+
+    def _slope(self, text: _Text, matrix: Pattern, at: Indices, indices: Indices) -> str:
+        """What a weight is multiplied by, as the gradient of the product that its score is a multiple of."""
+        upstream = text.read(*self._renamed(self.mean.output, self.grad, indices))
+        value = text.read(*self._renamed(self.mean.value, self.value, indices))
+        inner = f"sum({text.read(at, Operand(matrix, None))} * {upstream} * {value})"
+        return self.mean.scaled(f"({inner} - {text.read(self.rows, self.slope)})")
 
     def _weight(self, text: _Text, matrix: Pattern, at: Indices, indices: Indices) -> str:
         there = text.read(at, Operand(matrix, None))
@@ -146,13 +180,12 @@ class Gradients:
 
     def _score(self, text: _Text, matrix: Pattern, at: Indices, renamed: Iterable[str]) -> str:
         """The score at an entry. What it sums over has other names than indices of the result."""
-        numbers = [f"({n!r})" if n < 0 else repr(n) for n in self.mean.numbers]
         there = text.read(at, Operand(matrix, None))
         factors = [
             text.read(*self._renamed(indices, factor, renamed))
             for indices, factor in zip(self.mean.factors[1:], self.factors, strict=True)
         ]
-        return " * ".join([there, *numbers, *factors])
+        return self.mean.scaled(" * ".join([there, *factors]))
 
     def _renamed(self, indices: Indices, operand: Operand, names: Iterable[str]) -> tuple[Indices, Operand]:
         kept = {*self.rows, *self.mean.factors[0]}

@@ -24,6 +24,7 @@ from .product_gradient import gradient
 from .reductions import Groups
 
 _LONG_ROW = 32  # entries, on average, from which on one pass takes no longer than several kernels
+_LONG_ROW_IN_TILES = 64  # the same of one pass and a gradient, where both are computed in tiles
 
 
 def compute(mean: Mean, operands: Sequence[Operand]) -> Tensor | None:
@@ -36,7 +37,7 @@ def compute(mean: Mean, operands: Sequence[Operand]) -> Tensor | None:
     Returns:
         A dense tensor; None where one pass can't compute it, or doesn't pay. Of short rows the scores are few, and two
         kernels that gather from one operand each take less time. A gradient computes scores anew, which takes longer
-        than to store them, so they have to be more than the elements of the dense operands.
+        than to store them but in tiles, so they have to be more than the elements of the dense operands.
     """
     kinds = {operand.data.dtype for operand in operands if operand.data is not None}
     pattern = operands[0].sparsity
@@ -52,7 +53,9 @@ def compute(mean: Mean, operands: Sequence[Operand]) -> Tensor | None:
         return dispatch.run(question, operands)[0]
 
     entries = pattern.size * math.prod(extents[index] for index in mean.heads)
-    if entries <= sum(operand.values.numel() for operand in operands if operand.pattern is None):
+    if entries <= sum(operand.values.numel() for operand in operands if operand.pattern is None) and not (
+        pattern.size >= _LONG_ROW_IN_TILES * pattern.shape[0] and pooled_gradient.applies(mean, operands)
+    ):
         return None
 
     def node(problem: Problem, patterns: Sequence[Any]) -> _SoftmaxMean:
@@ -89,6 +92,8 @@ class _SoftmaxMean(tape.Node):
         count = len(mean.factors)
         if isinstance(kept, tuple) and not torch.is_grad_enabled():
             passes = pooled_gradient.Gradients(mean, operands, kept, grad)
+            if all(wanted[1:]) and (three := passes.together()) is not None:
+                return [None, *three]
             return [passes.of(number) if want else None for number, want in enumerate(wanted)]
         matrix, value = operands[0].sparsity, operands[count]
         extents = self.problem.extents(operands)

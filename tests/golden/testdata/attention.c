@@ -18,7 +18,6 @@ typedef __UINT8_TYPE__ uint8_t;
 void *aligned_alloc(__SIZE_TYPE__, __SIZE_TYPE__);
 void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
 void *malloc(__SIZE_TYPE__);
-void *memset(void *, int, __SIZE_TYPE__);
 void free(void *);
 
 typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
@@ -267,26 +266,30 @@ int32_t kernel_compute(int64_t *slots)
                     const int64_t stop = min_i64(first + 4, n_i);
                     const int64_t begin = P_pos2[first];
                     const int64_t end = P_pos2[stop];
+                    const int64_t most_2 = (end - begin) * 4 / 64;
                     int64_t found = 0;
-                    for (int64_t p = begin; p < end; p++) {
-                        const int64_t j_3 = P_crd2[p];
-                        const int64_t block_3 = j_3 / 16;
-                        if (place[block_3] == 0) {
-                            list[found] = (int32_t)block_3;
-                            found++;
-                            place[block_3] = (int32_t)found;
-                        }
-                    }
-                    if (found * 64 <= (end - begin) * 4) {
-                        memset(held, 0, (size_t)(found * 64) * sizeof *held);
-                        for (int64_t r = 0; r < stop - first; r++) {
-                            for (int64_t p_2 = P_pos2[first + r]; p_2 < P_pos2[first + r + 1]; p_2++) {
-                                const int64_t j_4 = P_crd2[p_2];
-                                const int64_t block_4 = j_4 / 16;
-                                const int64_t at = (((int64_t)place[block_4] - 1) * 4 + r) * 16 + (j_4 - block_4 * 16);
+                    for (int64_t r = 0; r < stop - first; r++) {
+                        if (found <= most_2) {
+                            const int64_t i_5 = first + r;
+                            for (int64_t p = P_pos2[i_5]; p < P_pos2[i_5 + 1]; p++) {
+                                const int64_t j_3 = P_crd2[p];
+                                const int64_t block_3 = j_3 / 16;
+                                if (place[block_3] == 0) {
+                                    #pragma GCC unroll 8
+                                    for (int64_t c_2 = 0; c_2 < 64; c_2 += 8) {
+                                        *(f32x8 *)&held[found * 4 * 16 + c_2] = (f32x8){0};
+                                    }
+                                    list[found] = (int32_t)block_3;
+                                    found++;
+                                    place[block_3] = (int32_t)found;
+                                }
+                                const int64_t place_2 = (int64_t)place[block_3] - 1;
+                                const int64_t at = (place_2 * 4 + r) * 16 + (j_3 - block_3 * 16);
                                 held[at] = 1.0f;
                             }
                         }
+                    }
+                    if (found <= most_2) {
                         const int64_t i = min_i64(first, stop - 1);
                         const int64_t i_2 = min_i64(first + 1, stop - 1);
                         const int64_t i_3 = min_i64(first + 2, stop - 1);
@@ -305,118 +308,118 @@ int32_t kernel_compute(int64_t *slots)
                             }
                             float pooled[128] __attribute__((aligned(64)));
                             #pragma GCC unroll 16
-                            for (int64_t c_2 = 0; c_2 < 128; c_2 += 8) {
-                                *(f32x8 *)&pooled[c_2] = (f32x8){0};
+                            for (int64_t c_3 = 0; c_3 < 128; c_3 += 8) {
+                                *(f32x8 *)&pooled[c_3] = (f32x8){0};
                             }
                             for (int64_t from = 0; from < found; from += 12) {
                                 const int64_t to = min_i64(from + 12, found);
                                 for (int64_t k_3 = from; k_3 < to; k_3++) {
-                                    const int64_t block_5 = list[k_3];
+                                    const int64_t block_4 = list[k_3];
                                     float sums_2[16] __attribute__((aligned(64)));
                                     float sums_3[16] __attribute__((aligned(64)));
                                     float sums_4[16] __attribute__((aligned(64)));
                                     float sums_5[16] __attribute__((aligned(64)));
                                     #pragma GCC unroll 2
-                                    for (int64_t c_3 = 0; c_3 < 16; c_3 += 8) {
-                                        *(f32x8 *)&sums_2[c_3] = (f32x8){0};
+                                    for (int64_t c_4 = 0; c_4 < 16; c_4 += 8) {
+                                        *(f32x8 *)&sums_2[c_4] = (f32x8){0};
                                     }
                                     #pragma GCC unroll 2
-                                    for (int64_t c_6 = 0; c_6 < 16; c_6 += 8) {
-                                        *(f32x8 *)&sums_3[c_6] = (f32x8){0};
+                                    for (int64_t c_7 = 0; c_7 < 16; c_7 += 8) {
+                                        *(f32x8 *)&sums_3[c_7] = (f32x8){0};
                                     }
                                     #pragma GCC unroll 2
-                                    for (int64_t c_9 = 0; c_9 < 16; c_9 += 8) {
-                                        *(f32x8 *)&sums_4[c_9] = (f32x8){0};
+                                    for (int64_t c_10 = 0; c_10 < 16; c_10 += 8) {
+                                        *(f32x8 *)&sums_4[c_10] = (f32x8){0};
                                     }
                                     #pragma GCC unroll 2
-                                    for (int64_t c_12 = 0; c_12 < 16; c_12 += 8) {
-                                        *(f32x8 *)&sums_5[c_12] = (f32x8){0};
+                                    for (int64_t c_13 = 0; c_13 < 16; c_13 += 8) {
+                                        *(f32x8 *)&sums_5[c_13] = (f32x8){0};
                                     }
                                     for (int64_t d_2 = 0; d_2 < 32; d_2++) {
                                         #pragma GCC unroll 2
-                                        for (int64_t c_4 = 0; c_4 < 16; c_4 += 8) {
-                                            *(f32x8 *)&sums_2[c_4] += Q_vals[i * 32 + d_2] * *(f32x8 *)&K_packed[(block_5 * 32 + d_2) * 16 + c_4];
+                                        for (int64_t c_5 = 0; c_5 < 16; c_5 += 8) {
+                                            *(f32x8 *)&sums_2[c_5] += Q_vals[i * 32 + d_2] * *(f32x8 *)&K_packed[(block_4 * 32 + d_2) * 16 + c_5];
                                         }
                                         #pragma GCC unroll 2
-                                        for (int64_t c_7 = 0; c_7 < 16; c_7 += 8) {
-                                            *(f32x8 *)&sums_3[c_7] += Q_vals[i_2 * 32 + d_2] * *(f32x8 *)&K_packed[(block_5 * 32 + d_2) * 16 + c_7];
+                                        for (int64_t c_8 = 0; c_8 < 16; c_8 += 8) {
+                                            *(f32x8 *)&sums_3[c_8] += Q_vals[i_2 * 32 + d_2] * *(f32x8 *)&K_packed[(block_4 * 32 + d_2) * 16 + c_8];
                                         }
                                         #pragma GCC unroll 2
-                                        for (int64_t c_10 = 0; c_10 < 16; c_10 += 8) {
-                                            *(f32x8 *)&sums_4[c_10] += Q_vals[i_3 * 32 + d_2] * *(f32x8 *)&K_packed[(block_5 * 32 + d_2) * 16 + c_10];
+                                        for (int64_t c_11 = 0; c_11 < 16; c_11 += 8) {
+                                            *(f32x8 *)&sums_4[c_11] += Q_vals[i_3 * 32 + d_2] * *(f32x8 *)&K_packed[(block_4 * 32 + d_2) * 16 + c_11];
                                         }
                                         #pragma GCC unroll 2
-                                        for (int64_t c_13 = 0; c_13 < 16; c_13 += 8) {
-                                            *(f32x8 *)&sums_5[c_13] += Q_vals[i_4 * 32 + d_2] * *(f32x8 *)&K_packed[(block_5 * 32 + d_2) * 16 + c_13];
+                                        for (int64_t c_14 = 0; c_14 < 16; c_14 += 8) {
+                                            *(f32x8 *)&sums_5[c_14] += Q_vals[i_4 * 32 + d_2] * *(f32x8 *)&K_packed[(block_4 * 32 + d_2) * 16 + c_14];
                                         }
                                     }
                                     #pragma GCC unroll 2
-                                    for (int64_t c_5 = 0; c_5 < 16; c_5 += 8) {
-                                        *(f32x8 *)&scored[(k_3 - from) * 16 + c_5] = *(f32x8 *)&sums_2[c_5];
+                                    for (int64_t c_6 = 0; c_6 < 16; c_6 += 8) {
+                                        *(f32x8 *)&scored[(k_3 - from) * 16 + c_6] = *(f32x8 *)&sums_2[c_6];
                                     }
                                     #pragma GCC unroll 2
-                                    for (int64_t c_8 = 0; c_8 < 16; c_8 += 8) {
-                                        *(f32x8 *)&scored[192 + (k_3 - from) * 16 + c_8] = *(f32x8 *)&sums_3[c_8];
+                                    for (int64_t c_9 = 0; c_9 < 16; c_9 += 8) {
+                                        *(f32x8 *)&scored[192 + (k_3 - from) * 16 + c_9] = *(f32x8 *)&sums_3[c_9];
                                     }
                                     #pragma GCC unroll 2
-                                    for (int64_t c_11 = 0; c_11 < 16; c_11 += 8) {
-                                        *(f32x8 *)&scored[384 + (k_3 - from) * 16 + c_11] = *(f32x8 *)&sums_4[c_11];
+                                    for (int64_t c_12 = 0; c_12 < 16; c_12 += 8) {
+                                        *(f32x8 *)&scored[384 + (k_3 - from) * 16 + c_12] = *(f32x8 *)&sums_4[c_12];
                                     }
                                     #pragma GCC unroll 2
-                                    for (int64_t c_14 = 0; c_14 < 16; c_14 += 8) {
-                                        *(f32x8 *)&scored[576 + (k_3 - from) * 16 + c_14] = *(f32x8 *)&sums_5[c_14];
+                                    for (int64_t c_15 = 0; c_15 < 16; c_15 += 8) {
+                                        *(f32x8 *)&scored[576 + (k_3 - from) * 16 + c_15] = *(f32x8 *)&sums_5[c_15];
                                     }
                                     for (int64_t r_3 = 0; r_3 < 4; r_3++) {
                                         #pragma omp simd
-                                        for (int64_t c_15 = 0; c_15 < 16; c_15++) {
-                                            scored[r_3 * 192 + (k_3 - from) * 16 + c_15] = held[(k_3 * 4 + r_3) * 16 + c_15] != 0.0f ? scored[r_3 * 192 + (k_3 - from) * 16 + c_15] : -__builtin_inff();
+                                        for (int64_t c_16 = 0; c_16 < 16; c_16++) {
+                                            scored[r_3 * 192 + (k_3 - from) * 16 + c_16] = held[(k_3 * 4 + r_3) * 16 + c_16] != 0.0f ? scored[r_3 * 192 + (k_3 - from) * 16 + c_16] : -__builtin_inff();
                                         }
                                     }
                                 }
                                 for (int64_t r_4 = 0; r_4 < 4; r_4++) {
-                                    float most_2[16] __attribute__((aligned(64)));
+                                    float most_3[16] __attribute__((aligned(64)));
                                     #pragma GCC unroll 2
-                                    for (int64_t c_17 = 0; c_17 < 16; c_17 += 8) {
-                                        *(f32x8 *)&most_2[c_17] = splat_f32x8(tops[r_4]);
+                                    for (int64_t c_18 = 0; c_18 < 16; c_18 += 8) {
+                                        *(f32x8 *)&most_3[c_18] = splat_f32x8(tops[r_4]);
                                     }
                                     for (int64_t b = 0; b < to - from; b++) {
                                         #pragma GCC unroll 2
-                                        for (int64_t c_18 = 0; c_18 < 16; c_18 += 8) {
-                                            *(f32x8 *)&most_2[c_18] = max_f32x8(*(f32x8 *)&most_2[c_18], *(f32x8 *)&scored[r_4 * 192 + b * 16 + c_18]);
+                                        for (int64_t c_19 = 0; c_19 < 16; c_19 += 8) {
+                                            *(f32x8 *)&most_3[c_19] = max_f32x8(*(f32x8 *)&most_3[c_19], *(f32x8 *)&scored[r_4 * 192 + b * 16 + c_19]);
                                         }
                                     }
                                     float greatest = -3.4028235e+38f;
                                     f32x8 greatest_lanes = splat_f32x8(-__builtin_inff());
                                     #pragma GCC unroll 2
-                                    for (int64_t c_19_2 = 0; c_19_2 < 16; c_19_2 += 8) {
-                                        greatest_lanes = max_f32x8(greatest_lanes, *(f32x8 *)&most_2[c_19_2]);
+                                    for (int64_t c_20_2 = 0; c_20_2 < 16; c_20_2 += 8) {
+                                        greatest_lanes = max_f32x8(greatest_lanes, *(f32x8 *)&most_3[c_20_2]);
                                     }
                                     greatest = max_f32(greatest, reduce_max_f32x8(greatest_lanes));
                                     if (greatest > tops[r_4]) {
                                         const float shrink = exp_f32x4(splat_f32x4(tops[r_4] - greatest))[0];
                                         totals[r_4] *= shrink;
                                         #pragma GCC unroll 4
-                                        for (int64_t c_16 = 0; c_16 < 32; c_16 += 8) {
-                                            *(f32x8 *)&pooled[r_4 * 32 + c_16] *= shrink;
+                                        for (int64_t c_17 = 0; c_17 < 32; c_17 += 8) {
+                                            *(f32x8 *)&pooled[r_4 * 32 + c_17] *= shrink;
                                         }
                                         tops[r_4] = greatest;
                                     }
                                     float parts[16] __attribute__((aligned(64)));
                                     #pragma GCC unroll 2
-                                    for (int64_t c_20 = 0; c_20 < 16; c_20 += 8) {
-                                        *(f32x8 *)&parts[c_20] = (f32x8){0};
+                                    for (int64_t c_21 = 0; c_21 < 16; c_21 += 8) {
+                                        *(f32x8 *)&parts[c_21] = (f32x8){0};
                                     }
                                     for (int64_t b_2 = 0; b_2 < to - from; b_2++) {
                                         #pragma GCC unroll 2
-                                        for (int64_t c_21 = 0; c_21 < 16; c_21 += 8) {
-                                            *(f32x8 *)&scored[r_4 * 192 + b_2 * 16 + c_21] = exp_f32x8(*(f32x8 *)&scored[r_4 * 192 + b_2 * 16 + c_21] - tops[r_4]);
-                                            *(f32x8 *)&parts[c_21] += *(f32x8 *)&scored[r_4 * 192 + b_2 * 16 + c_21];
+                                        for (int64_t c_22 = 0; c_22 < 16; c_22 += 8) {
+                                            *(f32x8 *)&scored[r_4 * 192 + b_2 * 16 + c_22] = exp_f32x8(*(f32x8 *)&scored[r_4 * 192 + b_2 * 16 + c_22] - tops[r_4]);
+                                            *(f32x8 *)&parts[c_22] += *(f32x8 *)&scored[r_4 * 192 + b_2 * 16 + c_22];
                                         }
                                     }
                                     f32x8 total_2_lanes = (f32x8){0};
                                     #pragma GCC unroll 2
-                                    for (int64_t c_22_2 = 0; c_22_2 < 16; c_22_2 += 8) {
-                                        total_2_lanes += *(f32x8 *)&parts[c_22_2];
+                                    for (int64_t c_23_2 = 0; c_23_2 < 16; c_23_2 += 8) {
+                                        total_2_lanes += *(f32x8 *)&parts[c_23_2];
                                     }
                                     const float total_2 = reduce_add_f32x8(total_2_lanes);
                                     totals[r_4] += total_2;
@@ -426,123 +429,123 @@ int32_t kernel_compute(int64_t *slots)
                                 float sums_8[16] __attribute__((aligned(64)));
                                 float sums_9[16] __attribute__((aligned(64)));
                                 #pragma GCC unroll 2
-                                for (int64_t c_24 = 0; c_24 < 16; c_24 += 8) {
-                                    *(f32x8 *)&sums_6[c_24] = *(f32x8 *)&pooled[c_24];
+                                for (int64_t c_25 = 0; c_25 < 16; c_25 += 8) {
+                                    *(f32x8 *)&sums_6[c_25] = *(f32x8 *)&pooled[c_25];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_27 = 0; c_27 < 16; c_27 += 8) {
-                                    *(f32x8 *)&sums_7[c_27] = *(f32x8 *)&pooled[32 + c_27];
+                                for (int64_t c_28 = 0; c_28 < 16; c_28 += 8) {
+                                    *(f32x8 *)&sums_7[c_28] = *(f32x8 *)&pooled[32 + c_28];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_30 = 0; c_30 < 16; c_30 += 8) {
-                                    *(f32x8 *)&sums_8[c_30] = *(f32x8 *)&pooled[64 + c_30];
+                                for (int64_t c_31 = 0; c_31 < 16; c_31 += 8) {
+                                    *(f32x8 *)&sums_8[c_31] = *(f32x8 *)&pooled[64 + c_31];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_33 = 0; c_33 < 16; c_33 += 8) {
-                                    *(f32x8 *)&sums_9[c_33] = *(f32x8 *)&pooled[96 + c_33];
+                                for (int64_t c_34 = 0; c_34 < 16; c_34 += 8) {
+                                    *(f32x8 *)&sums_9[c_34] = *(f32x8 *)&pooled[96 + c_34];
                                 }
                                 for (int64_t b_3 = 0; b_3 < to - from; b_3++) {
-                                    const int64_t block_6 = list[from + b_3];
-                                    const int64_t begin_2 = block_6 * 16;
-                                    for (int64_t c_23 = 0; c_23 < min_i64(16, n_j - begin_2); c_23++) {
+                                    const int64_t block_5 = list[from + b_3];
+                                    const int64_t begin_2 = block_5 * 16;
+                                    for (int64_t c_24 = 0; c_24 < min_i64(16, n_j - begin_2); c_24++) {
                                         #pragma GCC unroll 2
-                                        for (int64_t c_25 = 0; c_25 < 16; c_25 += 8) {
-                                            *(f32x8 *)&sums_6[c_25] += scored[b_3 * 16 + c_23] * *(const f32x8 *)&V_vals[(begin_2 + c_23) * 32 + c_25];
+                                        for (int64_t c_26 = 0; c_26 < 16; c_26 += 8) {
+                                            *(f32x8 *)&sums_6[c_26] += scored[b_3 * 16 + c_24] * *(const f32x8 *)&V_vals[(begin_2 + c_24) * 32 + c_26];
                                         }
                                         #pragma GCC unroll 2
-                                        for (int64_t c_28 = 0; c_28 < 16; c_28 += 8) {
-                                            *(f32x8 *)&sums_7[c_28] += scored[192 + b_3 * 16 + c_23] * *(const f32x8 *)&V_vals[(begin_2 + c_23) * 32 + c_28];
+                                        for (int64_t c_29 = 0; c_29 < 16; c_29 += 8) {
+                                            *(f32x8 *)&sums_7[c_29] += scored[192 + b_3 * 16 + c_24] * *(const f32x8 *)&V_vals[(begin_2 + c_24) * 32 + c_29];
                                         }
                                         #pragma GCC unroll 2
-                                        for (int64_t c_31 = 0; c_31 < 16; c_31 += 8) {
-                                            *(f32x8 *)&sums_8[c_31] += scored[384 + b_3 * 16 + c_23] * *(const f32x8 *)&V_vals[(begin_2 + c_23) * 32 + c_31];
+                                        for (int64_t c_32 = 0; c_32 < 16; c_32 += 8) {
+                                            *(f32x8 *)&sums_8[c_32] += scored[384 + b_3 * 16 + c_24] * *(const f32x8 *)&V_vals[(begin_2 + c_24) * 32 + c_32];
                                         }
                                         #pragma GCC unroll 2
-                                        for (int64_t c_34 = 0; c_34 < 16; c_34 += 8) {
-                                            *(f32x8 *)&sums_9[c_34] += scored[576 + b_3 * 16 + c_23] * *(const f32x8 *)&V_vals[(begin_2 + c_23) * 32 + c_34];
+                                        for (int64_t c_35 = 0; c_35 < 16; c_35 += 8) {
+                                            *(f32x8 *)&sums_9[c_35] += scored[576 + b_3 * 16 + c_24] * *(const f32x8 *)&V_vals[(begin_2 + c_24) * 32 + c_35];
                                         }
                                     }
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_26 = 0; c_26 < 16; c_26 += 8) {
-                                    *(f32x8 *)&pooled[c_26] = *(f32x8 *)&sums_6[c_26];
+                                for (int64_t c_27 = 0; c_27 < 16; c_27 += 8) {
+                                    *(f32x8 *)&pooled[c_27] = *(f32x8 *)&sums_6[c_27];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_29 = 0; c_29 < 16; c_29 += 8) {
-                                    *(f32x8 *)&pooled[32 + c_29] = *(f32x8 *)&sums_7[c_29];
+                                for (int64_t c_30 = 0; c_30 < 16; c_30 += 8) {
+                                    *(f32x8 *)&pooled[32 + c_30] = *(f32x8 *)&sums_7[c_30];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_32 = 0; c_32 < 16; c_32 += 8) {
-                                    *(f32x8 *)&pooled[64 + c_32] = *(f32x8 *)&sums_8[c_32];
+                                for (int64_t c_33 = 0; c_33 < 16; c_33 += 8) {
+                                    *(f32x8 *)&pooled[64 + c_33] = *(f32x8 *)&sums_8[c_33];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_35 = 0; c_35 < 16; c_35 += 8) {
-                                    *(f32x8 *)&pooled[96 + c_35] = *(f32x8 *)&sums_9[c_35];
+                                for (int64_t c_36 = 0; c_36 < 16; c_36 += 8) {
+                                    *(f32x8 *)&pooled[96 + c_36] = *(f32x8 *)&sums_9[c_36];
                                 }
                                 float sums_10[16] __attribute__((aligned(64)));
                                 float sums_11[16] __attribute__((aligned(64)));
                                 float sums_12[16] __attribute__((aligned(64)));
                                 float sums_13[16] __attribute__((aligned(64)));
                                 #pragma GCC unroll 2
-                                for (int64_t c_37 = 0; c_37 < 16; c_37 += 8) {
-                                    *(f32x8 *)&sums_10[c_37] = *(f32x8 *)&pooled[16 + c_37];
+                                for (int64_t c_38 = 0; c_38 < 16; c_38 += 8) {
+                                    *(f32x8 *)&sums_10[c_38] = *(f32x8 *)&pooled[16 + c_38];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_40 = 0; c_40 < 16; c_40 += 8) {
-                                    *(f32x8 *)&sums_11[c_40] = *(f32x8 *)&pooled[48 + c_40];
+                                for (int64_t c_41 = 0; c_41 < 16; c_41 += 8) {
+                                    *(f32x8 *)&sums_11[c_41] = *(f32x8 *)&pooled[48 + c_41];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_43 = 0; c_43 < 16; c_43 += 8) {
-                                    *(f32x8 *)&sums_12[c_43] = *(f32x8 *)&pooled[80 + c_43];
+                                for (int64_t c_44 = 0; c_44 < 16; c_44 += 8) {
+                                    *(f32x8 *)&sums_12[c_44] = *(f32x8 *)&pooled[80 + c_44];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_46 = 0; c_46 < 16; c_46 += 8) {
-                                    *(f32x8 *)&sums_13[c_46] = *(f32x8 *)&pooled[112 + c_46];
+                                for (int64_t c_47 = 0; c_47 < 16; c_47 += 8) {
+                                    *(f32x8 *)&sums_13[c_47] = *(f32x8 *)&pooled[112 + c_47];
                                 }
                                 for (int64_t b_4 = 0; b_4 < to - from; b_4++) {
-                                    const int64_t block_7 = list[from + b_4];
-                                    const int64_t begin_3 = block_7 * 16;
-                                    for (int64_t c_36 = 0; c_36 < min_i64(16, n_j - begin_3); c_36++) {
+                                    const int64_t block_6 = list[from + b_4];
+                                    const int64_t begin_3 = block_6 * 16;
+                                    for (int64_t c_37 = 0; c_37 < min_i64(16, n_j - begin_3); c_37++) {
                                         #pragma GCC unroll 2
-                                        for (int64_t c_38 = 0; c_38 < 16; c_38 += 8) {
-                                            *(f32x8 *)&sums_10[c_38] += scored[b_4 * 16 + c_36] * *(const f32x8 *)&V_vals[(begin_3 + c_36) * 32 + (16 + c_38)];
+                                        for (int64_t c_39 = 0; c_39 < 16; c_39 += 8) {
+                                            *(f32x8 *)&sums_10[c_39] += scored[b_4 * 16 + c_37] * *(const f32x8 *)&V_vals[(begin_3 + c_37) * 32 + (16 + c_39)];
                                         }
                                         #pragma GCC unroll 2
-                                        for (int64_t c_41 = 0; c_41 < 16; c_41 += 8) {
-                                            *(f32x8 *)&sums_11[c_41] += scored[192 + b_4 * 16 + c_36] * *(const f32x8 *)&V_vals[(begin_3 + c_36) * 32 + (16 + c_41)];
+                                        for (int64_t c_42 = 0; c_42 < 16; c_42 += 8) {
+                                            *(f32x8 *)&sums_11[c_42] += scored[192 + b_4 * 16 + c_37] * *(const f32x8 *)&V_vals[(begin_3 + c_37) * 32 + (16 + c_42)];
                                         }
                                         #pragma GCC unroll 2
-                                        for (int64_t c_44 = 0; c_44 < 16; c_44 += 8) {
-                                            *(f32x8 *)&sums_12[c_44] += scored[384 + b_4 * 16 + c_36] * *(const f32x8 *)&V_vals[(begin_3 + c_36) * 32 + (16 + c_44)];
+                                        for (int64_t c_45 = 0; c_45 < 16; c_45 += 8) {
+                                            *(f32x8 *)&sums_12[c_45] += scored[384 + b_4 * 16 + c_37] * *(const f32x8 *)&V_vals[(begin_3 + c_37) * 32 + (16 + c_45)];
                                         }
                                         #pragma GCC unroll 2
-                                        for (int64_t c_47 = 0; c_47 < 16; c_47 += 8) {
-                                            *(f32x8 *)&sums_13[c_47] += scored[576 + b_4 * 16 + c_36] * *(const f32x8 *)&V_vals[(begin_3 + c_36) * 32 + (16 + c_47)];
+                                        for (int64_t c_48 = 0; c_48 < 16; c_48 += 8) {
+                                            *(f32x8 *)&sums_13[c_48] += scored[576 + b_4 * 16 + c_37] * *(const f32x8 *)&V_vals[(begin_3 + c_37) * 32 + (16 + c_48)];
                                         }
                                     }
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_39 = 0; c_39 < 16; c_39 += 8) {
-                                    *(f32x8 *)&pooled[16 + c_39] = *(f32x8 *)&sums_10[c_39];
+                                for (int64_t c_40 = 0; c_40 < 16; c_40 += 8) {
+                                    *(f32x8 *)&pooled[16 + c_40] = *(f32x8 *)&sums_10[c_40];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_42 = 0; c_42 < 16; c_42 += 8) {
-                                    *(f32x8 *)&pooled[48 + c_42] = *(f32x8 *)&sums_11[c_42];
+                                for (int64_t c_43 = 0; c_43 < 16; c_43 += 8) {
+                                    *(f32x8 *)&pooled[48 + c_43] = *(f32x8 *)&sums_11[c_43];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_45 = 0; c_45 < 16; c_45 += 8) {
-                                    *(f32x8 *)&pooled[80 + c_45] = *(f32x8 *)&sums_12[c_45];
+                                for (int64_t c_46 = 0; c_46 < 16; c_46 += 8) {
+                                    *(f32x8 *)&pooled[80 + c_46] = *(f32x8 *)&sums_12[c_46];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_48 = 0; c_48 < 16; c_48 += 8) {
-                                    *(f32x8 *)&pooled[112 + c_48] = *(f32x8 *)&sums_13[c_48];
+                                for (int64_t c_49 = 0; c_49 < 16; c_49 += 8) {
+                                    *(f32x8 *)&pooled[112 + c_49] = *(f32x8 *)&sums_13[c_49];
                                 }
                             }
                             for (int64_t r_5 = 0; r_5 < stop - first; r_5++) {
-                                const int64_t i_5 = first + r_5;
+                                const int64_t i_6 = first + r_5;
                                 #pragma omp simd
-                                for (int64_t c_49 = 0; c_49 < 32; c_49++) {
-                                    O_vals[i_5 * 32 + c_49] = P_pos2[i_5] < P_pos2[i_5 + 1] ? pooled[r_5 * 32 + c_49] / totals[r_5] : 0.0f;
+                                for (int64_t c_50 = 0; c_50 < 32; c_50++) {
+                                    O_vals[i_6 * 32 + c_50] = P_pos2[i_6] < P_pos2[i_6 + 1] ? pooled[r_5 * 32 + c_50] / totals[r_5] : 0.0f;
                                 }
                             }
                             computed[g] = 1;
@@ -575,18 +578,18 @@ int32_t kernel_compute(int64_t *slots)
                         for (int64_t k_6 = 0; k_6 < 32; k_6 += 8) {
                             *(f32x8 *)&sums[k_6] = (f32x8){0};
                         }
-                        for (int64_t block_8 = begin_4; block_8 < end_2; block_8 += 32) {
-                            const int64_t stop_2 = min_i64(end_2, block_8 + 32);
+                        for (int64_t block_7 = begin_4; block_7 < end_2; block_7 += 32) {
+                            const int64_t stop_2 = min_i64(end_2, block_7 + 32);
                             float greatest_2 = most;
-                            for (int64_t p_3 = block_8; p_3 < stop_2; p_3++) {
-                                const int64_t j_5 = P_crd2[p_3];
+                            for (int64_t p_2 = block_7; p_2 < stop_2; p_2++) {
+                                const int64_t j_4 = P_crd2[p_2];
                                 f32x8 score_lanes = (f32x8){0};
                                 #pragma GCC unroll 4
                                 for (int64_t d_3_2 = 0; d_3_2 < 32; d_3_2 += 8) {
-                                    score_lanes += *(const f32x8 *)&Q_vals[row * 32 + d_3_2] * *(const f32x8 *)&K_vals[j_5 * 32 + d_3_2];
+                                    score_lanes += *(const f32x8 *)&Q_vals[row * 32 + d_3_2] * *(const f32x8 *)&K_vals[j_4 * 32 + d_3_2];
                                 }
                                 const float score = reduce_add_f32x8(score_lanes);
-                                weights[p_3 - block_8] = score;
+                                weights[p_2 - block_7] = score;
                                 greatest_2 = score > greatest_2 ? score : greatest_2;
                             }
                             if (greatest_2 > most) {
@@ -598,7 +601,7 @@ int32_t kernel_compute(int64_t *slots)
                                 }
                                 most = greatest_2;
                             }
-                            for (int64_t n = 0; n < stop_2 - block_8; n++) {
+                            for (int64_t n = 0; n < stop_2 - block_7; n++) {
                                 const float weight = exp_f32x4(splat_f32x4(weights[n] - most))[0];
                                 weights[n] = weight;
                                 total += weight;
@@ -608,11 +611,11 @@ int32_t kernel_compute(int64_t *slots)
                             for (int64_t q_2 = 0; q_2 < 32; q_2 += 8) {
                                 *(f32x8 *)&tile[q_2] = *(f32x8 *)&sums[q_2];
                             }
-                            for (int64_t p_4 = block_8; p_4 < stop_2; p_4++) {
-                                const int64_t j_6 = P_crd2[p_4];
+                            for (int64_t p_3 = block_7; p_3 < stop_2; p_3++) {
+                                const int64_t j_5 = P_crd2[p_3];
                                 #pragma GCC unroll 4
                                 for (int64_t q = 0; q < 32; q += 8) {
-                                    *(f32x8 *)&tile[q] += weights[p_4 - block_8] * *(const f32x8 *)&V_vals[j_6 * 32 + q];
+                                    *(f32x8 *)&tile[q] += weights[p_3 - block_7] * *(const f32x8 *)&V_vals[j_5 * 32 + q];
                                 }
                             }
                             #pragma GCC unroll 4
