@@ -65,6 +65,8 @@ type Operand struct {
 	Uneven bool `json:"uneven,omitempty"`
 	// Adjacent says that neighbouring rows of slices mostly have neighbouring coordinates at each step.
 	Adjacent bool `json:"adjacent,omitempty"`
+	// Strip is how many rows of a dense operand a thread turns into a panel at a time, where a product reads it across its rows.
+	Strip int64 `json:"strip,omitempty"`
 	// SamePattern is the earlier operand whose index arrays this one shares, or -1.
 	SamePattern *int `json:"same_pattern,omitempty"`
 }
@@ -130,7 +132,7 @@ func (r *Request) program() ([]*index.Assignment, []*index.Tensor, *bind.Table, 
 		}
 		names[o.Name] = true
 		if r.Priors {
-			o.NNZ, o.Filled, o.Skew, o.Reach, o.Scattered, o.Far, o.Uneven, o.Adjacent = 0, 0, nil, 0, false, false, false, false
+			o.NNZ, o.Filled, o.Skew, o.Reach, o.Scattered, o.Far, o.Uneven, o.Adjacent, o.Strip = 0, 0, nil, 0, false, false, false, false, 0
 		}
 		t, s, err := o.tensor(i, operands[:i], storage)
 		if err != nil {
@@ -285,7 +287,7 @@ func (o Operand) tensor(i int, earlier []*index.Tensor, known *bind.Table) (*ind
 	t := &index.Tensor{Name: o.Name, PatternOnly: o.PatternOnly}
 	s := bind.Storage{
 		Index:      dtype.I32,
-		Statistics: bind.Statistics{Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Skew: o.Skew, Reach: o.Reach, Scattered: o.Scattered, Far: o.Far, Uneven: o.Uneven, Adjacent: o.Adjacent},
+		Statistics: bind.Statistics{Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Skew: o.Skew, Reach: o.Reach, Scattered: o.Scattered, Far: o.Far, Uneven: o.Uneven, Adjacent: o.Adjacent, Strip: o.Strip},
 	}
 	var err error
 	if s.Format, err = o.format(); err != nil {

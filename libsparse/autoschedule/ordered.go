@@ -32,10 +32,19 @@ func Ordered(a bind.Assignment, m Machine, order []index.Var) (*Decision, error)
 // follow writes the commands and conversions of a plan for a.
 func (d *Decision) follow(a bind.Assignment, p *plan) {
 	d.Order, d.Conversions, d.Terms = p.order, p.conversions, p.terms
-	for _, c := range p.conversions {
+	t := d.turn(a, p)
+	if t != nil {
+		d.Conversions = slices.DeleteFunc(slices.Clone(p.conversions), func(c Conversion) bool { return c.To.Dense() })
+	}
+	for _, c := range d.Conversions {
 		d.Notes = append(d.Notes, conversion(a, c))
 	}
-	d.converted = Convert(a, p.conversions)
+	d.converted = Convert(a, d.Conversions)
+	if t != nil {
+		d.plan = p
+		d.carryOutTurned(d.converted, t)
+		return
+	}
 	d.carryOut(d.converted, p)
 }
 

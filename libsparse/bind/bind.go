@@ -51,6 +51,9 @@ type Statistics struct {
 	Uneven bool
 	// Adjacent says that neighbouring rows of slices mostly have neighbouring coordinates at each step.
 	Adjacent bool
+	// Strip is how many rows of a dense operand a thread turns into a panel at a time, where a product reads it across its rows; 0 where
+	// copies in another order take no longer.
+	Strip int64
 }
 
 // Whole is the unit of Statistics.Reach: that of a row whose entries go to an end of the matrix.

@@ -189,7 +189,7 @@ func (l *lowerer) tiles(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []
 		return nil
 	}
 	loop := func(v *ir.Var, lo, hi ir.Expr, step int64, body []ir.Stmt) ir.Stmt {
-		return &ir.For{Var: v, Lo: lo, Hi: hi, Step: step, Kind: kind, Chunk: l.chunk(kind, n), Body: ir.Do(body...)}
+		return &ir.For{Var: v, Lo: lo, Hi: hi, Step: step, Kind: kind, Chunk: l.chunk(kind, ir.Div(ir.Sub(hi, lo), ir.Const(step))), Body: ir.Do(body...)}
 	}
 	out := []ir.Stmt{loop(base, ir.Const(0), ir.Sub(n, ir.Const(s.Factor-1)), s.Factor, full)}
 	if known, ok := n.(*ir.Int); ok && known.Value%s.Factor == 0 {

@@ -92,12 +92,16 @@ func (l *lowerer) overwrites(s cin.Stmt) bool {
 	return !slices.ContainsFunc(copied, func(v index.Var) bool { return !slices.Contains(a.LHS.Vars, v) || !l.whole(v) })
 }
 
-// whole reports whether loops over v visit as many coordinates wherever they stand: all, or those of a strip of an extent that is a multiple.
+// whole reports whether loops over v visit as many coordinates wherever they stand: all, or those of a strip of an extent that is a multiple,
+// or whose last strips are shifted inwards.
 func (l *lowerer) whole(v index.Var) bool {
 	switch r := l.program.Derivation(v).(type) {
 	case nil:
 		return true
 	case *cin.Split:
+		if r.Tail > 0 { // strips of one loop are equally long, and those of the tail, whose workspace is as narrow, too
+			return v == r.Inner && l.program.Derivation(r.Parent) == nil
+		}
 		n, known := l.extent(r.Parent).(*ir.Int)
 		return known && v == r.Inner && r.Factor > 0 && n.Value%r.Factor == 0 && l.program.Derivation(r.Parent) == nil
 	default:

@@ -41,6 +41,7 @@ class OperandInfo(NamedTuple):
     far: bool = False
     uneven: bool = False
     adjacent: bool = False
+    strip: int = 0
 
 
 class OutputInfo(NamedTuple):
@@ -118,7 +119,7 @@ def widened(request: Request) -> Request:
 def _any_size(operand: OperandInfo) -> OperandInfo:
     shape = tuple(n if size_classes.is_small_width(n) else 0 for n in operand.shape)
     sizes = operand._replace(shape=shape, nnz=0, filled=0, skew=(), reach=0)
-    return sizes._replace(scattered=False, far=False, uneven=False, adjacent=False)
+    return sizes._replace(scattered=False, far=False, uneven=False, adjacent=False, strip=0)
 
 
 def complete(request: Request, name: str) -> dict[str, Any]:

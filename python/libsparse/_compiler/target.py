@@ -23,6 +23,10 @@ from .version import VERSION
 
 _SHARE = 4  # the part of the caches that a result may take, in which it is still found when it is read next
 _OF_NEAR = 8  # times a core's own cache that a result has from which on it isn't found in a slow last one either
+_PANEL_ROWS = (256, 128)  # bytes of the rows of a panel: the sums of a row of entries stay in registers
+_PANEL_TAIL = 64  # the same of what rows are left
+_BUSY = 0.8  # the share of the threads' time that strips use at least
+_PANEL_USES = 64  # entries for each row of an operand and a result, up to which panels of the first width save time
 _STREAMED = 5  # the part of the caches from which on entries gain from being brought near; with less they lose
 _LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
 COMPILERS = ("cc", "gcc", "clang")
@@ -119,6 +123,37 @@ def _has_slow_last_cache(cpu: str) -> bool:
 def overflows(bytes: int) -> bool:
     """Whether entries of so many bytes are mostly read from beyond the caches, beside what else a program reads."""
     return bytes * _STREAMED >= max(caches(), default=sys.maxsize)
+
+
+def strip(rows: int, across: int, others: int, entries: int, size: int, team: int) -> int:
+    """How many rows of a dense operand a thread turns to a panel at a time, where a product reads it across its rows.
+
+    Copies of the operand and the result in another order go from one processor's cache to another's. Strips don't, but
+    each reads all entries: these are in the near cache, and few enough for what copies take to matter.
+
+    Args:
+        rows: Of the operand and the result.
+        across: The extent of the index that is summed over.
+        others: The other extent of the result.
+        entries: Of the sparse operand.
+        size: Of an element, in bytes.
+        team: How many threads there are.
+
+    Returns:
+        A number of rows; 0 where copies take no longer, or strips are too few for the threads.
+    """
+    near = caches()[0] // 2 if caches() else 0
+    if entries * (size + 4) > near:
+        return 0
+    for bytes in _PANEL_ROWS:
+        width = bytes // size
+        strips, left = divmod(rows, width)
+        tail = _PANEL_TAIL // size
+        longest = -(-strips // team) * width + -(-left // (tail * team)) * tail  # rows of the thread with the most
+        few = entries * _PANEL_ROWS[0] <= _PANEL_USES * bytes * (across + others)
+        if strips and rows >= _BUSY * team * longest and few and across * bytes <= near:
+            return width
+    return 0
 
 
 @functools.cache

@@ -45,9 +45,10 @@ class _Outline:
         several: Whether several operands are sparse.
         scatters: Whether rows are added to a dense result all over it where the one sparse operand is read as it is.
         dense: The numbers of the operands that are not.
+        across: The number of a dense operand that a product of two matrices reads across its rows; None of others.
     """
 
-    __slots__ = ("classes", "dense", "entries", "scatters", "several")
+    __slots__ = ("across", "classes", "dense", "entries", "scatters", "several")
 
     def __init__(
         self,
@@ -55,9 +56,10 @@ class _Outline:
         entries: Callable[[int, int], int],
         formats: tuple[Format | None, ...],
         scatters: bool,
+        across: int | None,
     ) -> None:
         """Take the functions, and count the operands that are sparse."""
-        self.scatters = scatters
+        self.scatters, self.across = scatters, across
         self.classes, self.entries = classes, entries
         self.dense = tuple([number for number, format in enumerate(formats) if format is None])
         self.several = len(formats) - len(self.dense) > 1
@@ -74,7 +76,33 @@ def _outline(problem: Problem, formats: tuple[Format | None, ...]) -> _Outline:
     classes = tuple([tuple([extent if i in varying else width for i in term]) for term in problem.inputs])
     dense = problem.output_format is None and problem.pattern_of is None and len(problem.output) > 1
     scatters = dense and None in formats and not several and _crosses(problem, formats)
-    return _Outline(classes, entries, formats, scatters)
+    return _Outline(classes, entries, formats, scatters, _across(problem, formats))
+
+
+def _across(problem: Problem, formats: Sequence[Format | None]) -> int | None:
+    """The number of X in `X(i,j) * A(k,j)` or `X(i,j) * A(j,k)` of a sparse A, whose result has the indices i and k."""
+    if len(formats) != 2 or formats.count(None) != 1 or problem.reduce != "sum" or problem.combine != "mul":
+        return None
+    number = formats.index(None)
+    dense, sparse = problem.inputs[number], problem.inputs[1 - number]
+    if len(dense) != 2 or len(sparse) != 2 or len(problem.output) != 2 or dense[1] not in sparse or dense[0] in sparse:
+        return None
+    other = sparse[1 - sparse.index(dense[1])]
+    stored = problem.output_format is None or problem.output_format.text == "dd"
+    return number if problem.output == (dense[0], other) and stored else None
+
+
+def _strip(outline: _Outline, operands: Sequence[Operand]) -> int:
+    """How many rows of such an operand threads take at a time; 0 where they take copies in another order."""
+    if outline.across is None:
+        return 0
+    data, pattern = operands[outline.across].data, operands[1 - outline.across].pattern
+    assert data is not None
+    assert pattern is not None
+    if not data.is_contiguous():
+        return 0
+    rows, across = data.shape
+    return target.strip(rows, across, sum(pattern.shape) - across, pattern.size, data.element_size(), threads.count())
 
 
 def _crosses(problem: Problem, formats: Sequence[Format | None]) -> bool:
@@ -143,7 +171,7 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
         return None
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
     reads = _reads(outline, operands)
-    parts: list[Any] = [outline, flags]
+    parts: list[Any] = [outline, flags, _strip(outline, operands)]
     first_of: dict[tuple[Any, ...], int] = {}
     for number, operand in enumerate(operands):
         pattern, data, _ = operand
@@ -217,7 +245,9 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
         dtype = dtypes.code(operand.dtype)
         if pattern is None:
             text = dense_text(dense_order(operand.values))
-            infos.append(OperandInfo(name, text, dtype, False, "i32", shape, math.prod(shape), same_pattern=-1))
+            strip = _strip(outline, operands) if number == outline.across else 0
+            size = math.prod(shape)
+            infos.append(OperandInfo(name, text, dtype, False, "i32", shape, size, same_pattern=-1, strip=strip))
             continue
         same, format = first_of.setdefault(_entries(pattern), number), pattern.format
         rows = pattern.shape[format.order[0]]
