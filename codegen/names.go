@@ -3,6 +3,7 @@ package codegen
 import (
 	"strings"
 
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
 )
 
@@ -37,9 +38,24 @@ var reserved = func() map[string]bool {
 	return set
 }()
 
-// name is the C identifier of a name of a loop program. Different names have different identifiers.
+// typed reports whether a part of n is the name of a type, as in the names of vector types and helper functions: f32x8, max_i64.
+func typed(n string) bool {
+	for part := range strings.SplitSeq(n, "_") {
+		element, _, _ := strings.Cut(part, "x")
+		if _, ok := dtype.Parse(element); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// name is the C identifier of a name of a loop program. Different names have different identifiers. Compilers have words of their
+// own that begin with an underscore, more than a list could have, and none of them ends like these.
 func name(n string) string {
-	if reserved[strings.TrimRight(n, "_")] {
+	if strings.HasPrefix(n, "_") {
+		return n + "_v"
+	}
+	if reserved[strings.TrimRight(n, "_")] || typed(n) {
 		return n + "_"
 	}
 	return n
