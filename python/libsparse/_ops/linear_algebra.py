@@ -18,6 +18,7 @@ from . import contraction, products
 from .assemble import assemble, to_format
 from .einsum import einsum
 from .export import to_scipy
+from .indexing.entries import check_extents
 from .indexing.reshaping import reshape
 from .operands import is_sparse, to_operand
 
@@ -66,8 +67,7 @@ def kron(a: Any, b: Any) -> Operand:
     ndim = max(first.ndim, second.ndim)
     first, second = (reshape(o, [1] * (ndim - o.ndim) + list(o.shape)) for o in (first, second))
     shape = [n * m for n, m in zip(first.shape, second.shape, strict=True)]
-    if max(shape, default=0) >= 1 << 63:
-        raise ShapeError(f"kron of shapes {tuple(first.shape)} and {tuple(second.shape)}: extents are less than 2^63")
+    check_extents(shape, f"kron of shapes {tuple(first.shape)} and {tuple(second.shape)}")
     left, right = first.sparsity, second.sparsity
     outer, inner = left.coordinates(), right.coordinates()
     coords = [(outer[mode][:, None] * second.shape[mode] + inner[mode]).reshape(-1) for mode in range(first.ndim)]

@@ -127,7 +127,7 @@ PyObject *run(const Direct *self, const Handle *operands, int64_t threads, PyObj
 PyObject *new_array(int64_t length, int32_t dtype, int64_t item, PyObject *maker, void **elements)
 {
 	const int64_t stride = 1;
-	const bool large = length * item >= large_bytes;
+	const bool large = length > (large_bytes - 1) / item; /* a product may be more than 64 bits number */
 	void *object = large ? PyObject_CallFunction(maker, "L", (long long)length) : NULL;
 	Handle handle;
 	if (large ? object == NULL || tensor_from_object(object, &handle) : allocate(1, &length, &stride, dtype, device_cpu(), 0, &handle)) {

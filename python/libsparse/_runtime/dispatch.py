@@ -185,6 +185,12 @@ def compute(
         result = _computed(problem, operands, build(problem, operands) if variant is None else variant, replace)
     except DivisionByZeroError as error:
         raise error if str(error) else by_zero(problem) from None
+    except MemoryError as error:
+        given = "; ".join(f"operand {number}: {operand}" for number, operand in enumerate(operands))
+        raise MemoryError(
+            f"{problem.text} ({given}): {error}, which may be as long as a dimension is large; ask for another format "
+            "of the result, or take fewer threads"
+        ) from None
     except IndexOverflowError:
         raise LibsparseError(f"{problem.text}: the result has more entries than 64 bits can number") from None
     return _in_output_format(problem, result)

@@ -55,7 +55,9 @@ static int make_arrays(const Finder *self, bool early, int64_t *slots, PyObject 
 		if (array->dtype < 0 || array->early != early)
 			continue;
 		void *data;
-		int64_t length = slots[array->source] + array->addend;
+		int64_t length;
+		if (__builtin_add_overflow(slots[array->source], array->addend, &length))
+			length = INT64_MAX; /* which is refused, as is what it stands for */
 		PyObject *made = new_array(length, array->dtype, array->item, array->maker, &data);
 		if (made == NULL) {
 			if (!PyErr_Occurred())

@@ -15,7 +15,7 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
-from .entries import Entries, carry, derive, entries_of, integer, pack, sparse_operand, wrap
+from .entries import Entries, carry, check_extents, derive, entries_of, integer, pack, sparse_operand, wrap
 from .reshaping import flatten
 
 
@@ -59,6 +59,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> O
     first, second = _plane(source.ndim + 1, dim1, dim2, "diag_embed")
     offset = integer("diag_embed: offset", offset)
     extent = source.shape[-1] + abs(offset)
+    check_extents([extent], "diag_embed")
 
     def change(entries: Entries) -> Entries:
         line, rest = entries.coords[-1], iter(range(source.ndim - 1))

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError, IndexBoundsError, UnsupportedError
+from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError, UnsupportedError
 from libsparse._lang.records import NamedTuple
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
@@ -220,6 +220,16 @@ def integer(name: str, given: Any) -> int:
         return operator.index(given)
     except TypeError:
         raise DtypeError(f"{name} is {given!r}; expected an int") from None
+
+
+def check_extents(shape: Sequence[int], name: str) -> None:
+    """The extents of a result fit 64 bits, as its coordinates have to.
+
+    Raises:
+        ShapeError: One does not.
+    """
+    if any(isinstance(n, int) and n >= 2**63 for n in shape):  # what torch traces has symbols, which stand for 64 bits
+        raise ShapeError(f"{name}: the result would have shape {tuple(shape)}; expected extents that fit 64 bits")
 
 
 def numbered(shape: Sequence[int]) -> bool:

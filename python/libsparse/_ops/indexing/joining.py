@@ -23,7 +23,7 @@ from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 
-from .entries import Entries, carry, entries_of, integers, pack, sparse_operand, wrap
+from .entries import Entries, carry, check_extents, entries_of, integers, pack, sparse_operand, wrap
 from .getitem import index, select
 from .reshaping import reshape, unsqueeze
 from .rows import are_consecutive, concatenated, listed, may_list, select_rows, selectable
@@ -38,7 +38,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Operand:
         dim: The dimension.
 
     Raises:
-        ShapeError: Ranks or extents differ, or there are no tensors.
+        ShapeError: Ranks or extents differ, there are no tensors, or the result's extent does not fit 64 bits.
         UnsupportedError: Some tensors are dense, or fill values differ.
     """
     operands = _operands(tensors, "cat")
@@ -53,6 +53,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Operand:
             )
     runs = _runs([operand.shape[mode] for operand in operands])
     shape = tuple(runs[-1][1] if d == mode else n for d, n in enumerate(first.shape))
+    check_extents(shape, "cat")
     shifts = [[start if d == mode else 0 for d in range(first.ndim)] for start, _ in runs]
     return _joined(operands, shifts, shape, first.sparsity.format)
 
@@ -105,6 +106,7 @@ def block_diag(*tensors: Any) -> Operand:
     for operand in operands:
         shifts.append([rows, columns])
         rows, columns = rows + operand.shape[0], columns + operand.shape[1]
+    check_extents((rows, columns), "block_diag")
     return _joined(operands, shifts, [rows, columns], operands[0].sparsity.format)
 
 

@@ -14,7 +14,7 @@ from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory
 
-from .entries import Entries, derive, integer, integers, sparse_operand, unravel, wrap
+from .entries import Entries, check_extents, derive, integer, integers, sparse_operand, unravel, wrap
 from .getitem import index_select
 
 
@@ -171,8 +171,11 @@ def _tiled(source: Operand, times: Sequence[int]) -> Operand:
     old = added + tuple(source.shape)
     new = tuple(n * m for n, m in zip(times, old, strict=True))
     copies = math.prod(times)
+    check_extents(new, "repeat")
 
     def change(entries: Entries) -> Entries:
+        subject = f"repeat: coordinates of the {entries.nnz * copies} entries of a result of shape {new}"
+        memory.check(entries.nnz * copies, 8 * (len(new) + 2), subject, "repeat fewer times, or fewer entries")
         numbers = torch.arange(entries.nnz, device="cpu").repeat_interleave(copies)
         copy = unravel(torch.arange(copies, device="cpu").repeat(entries.nnz), times)
         taken = entries.take(numbers)
