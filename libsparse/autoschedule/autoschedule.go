@@ -155,13 +155,15 @@ func Convert(a bind.Assignment, conversions []Conversion) bind.Assignment {
 }
 
 // reordered reports whether a conversion changes the order of the values and nothing else, so that a kernel can read them
-// where they are. Blocks of a dense level below a sparse one are padded, and have to be copied.
+// where they are. Blocks of a dense level below a sparse one are padded, and have to be copied, as has what is brought to levels
+// with places that no value comes from.
 func reordered(from, to format.Format) bool {
-	padded := func(f format.Format) bool {
+	inBlocks := func(f format.Format) bool {
 		g := f.Groups()
 		return len(g) == 0 || g[len(g)-1].Last < f.Order()-1
 	}
-	return !slices.Equal(from.ModeOrder, to.ModeOrder) && !padded(from) && !padded(to)
+	padded := slices.ContainsFunc(to.Levels, func(l format.Level) bool { return l.Props().Padded })
+	return !slices.Equal(from.ModeOrder, to.ModeOrder) && !padded && !inBlocks(from) && !inBlocks(to)
 }
 
 // free is an unused name for a workspace or variable: base, or a longer one where a has that name already.
