@@ -63,6 +63,8 @@ func (c Convert) Of(a bind.Assignment) (*index.Tensor, error) {
 		return nil, failf(c, "values are kept only where the pattern of the result is known beforehand")
 	case a.Owner(a.LHS.Tensor) == a.Owner(t):
 		return nil, failf(c, "%s has the pattern of %s", a.LHS.Tensor.Name, c.Tensor)
+	case addsZeros(c.To) && !addsZeros(f) && noticed(a, t):
+		return nil, failf(c, "%q stores zeros beside the entries of %s, which would take part; convert it to a format of entries alone", c.To, c.Tensor)
 	}
 	return t, nil
 }
