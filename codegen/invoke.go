@@ -68,7 +68,7 @@ func attempt(ctx context.Context, tmp, search, program string, args []string) (s
 	}
 	exit := (*exec.ExitError)(nil)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it succeeded, but a server that it has started holds its output open
 		return string(output), nil
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("compiling a kernel was cancelled: %w", ctx.Err())

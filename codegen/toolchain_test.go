@@ -156,6 +156,15 @@ func TestManyWarnings(t *testing.T) {
 	}
 }
 
+// TestServer runs a compiler that leaves a server behind, which holds its output open.
+func TestServer(t *testing.T) {
+	dir := t.TempDir()
+	out, err := codegen.Invoke(t.Context(), dir, searchPath, script(t, dir, "cc", "sleep 20 & echo done\n"))
+	if err != nil || out != "done\n" {
+		t.Error(out, err)
+	}
+}
+
 // TestSilentFailure asks a compiler that fails without a word once more, and says so if it does again.
 func TestSilentFailure(t *testing.T) {
 	dir := t.TempDir()
