@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"slices"
-
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -17,67 +15,40 @@ func addsZeros(f format.Format) bool {
 
 // noticed reports whether a computes something else where zeros are stored beside the entries of t.
 func noticed(a bind.Assignment, t *index.Tensor) bool {
-	e := ofZeros(a.RHS, t)
-	return e == differs || e != unread && a.Reduce != "" && a.Reduce != dtype.Add
+	reads, harmless := ofZeros(a.RHS, t)
+	return !harmless || reads && a.Reduce != "" && a.Reduce != dtype.Add
 }
 
-// An effect is what becomes of an expression where an element of a tensor is a stored zero, beside what it is without the element.
-type effect int
-
-const (
-	unread  effect = iota // the expression doesn't have the tensor
-	zero                  // 0, and no value without the element
-	same                  // what it is without the element
-	differs               // something else, or nobody knows
-)
-
-func ofZeros(e index.Expr, t *index.Tensor) effect {
+// ofZeros reports whether e reads t, and whether it is with a stored zero of t what it is without: no value counts as 0.
+func ofZeros(e index.Expr, t *index.Tensor) (reads, harmless bool) {
 	switch e := e.(type) {
 	case *index.Access:
-		switch {
-		case e.Tensor != t:
-			return unread
-		case t.PatternOnly:
-			return differs
-		default:
-			return zero
-		}
+		return e.Tensor == t, e.Tensor != t || !t.PatternOnly
 	case *index.Call:
-		args := make([]effect, len(e.Args))
-		for i, arg := range e.Args {
-			args[i] = ofZeros(arg, t)
+		harmless = true
+		for k, arg := range e.Args {
+			read, same := ofZeros(arg, t)
+			reads, harmless = reads || read, harmless && same && (!read || ignores(e, k))
 		}
-		return ofCall(e, args)
+		return reads, harmless
 	default:
-		return unread
+		return false, true
 	}
 }
 
-// ofCall is the effect on a call whose arguments have these.
-func ofCall(c *index.Call, args []effect) effect {
-	of := slices.Max(args)
-	zeros := slices.Contains(args, zero)
-	everywhere := c.Region == index.Everywhere(len(args)) && (c.Function == nil || len(c.Function.Cases) == 1)
-	switch {
-	case of == unread || of == differs:
-		return of
-	case c.Multiplies() && zeros:
-		return zero
-	case of == zero && slices.Min(args) == zero && !c.Region.Has(0) && keepsZeros(c):
-		return zero
-	case everywhere || !zeros:
-		return same
-	case (c.Op == dtype.Add || c.Op == dtype.Sub) && c.Function == nil && !c.Region.IsProduct():
-		return same
-	default:
-		return differs
+// ignores reports whether a call is the same where its argument k is 0 and where that has no value.
+func ignores(c *index.Call, k int) bool {
+	if c.Function != nil {
+		library := c.Function == index.Library()[c.Function.Name] && c.Function.Name != "stored" // the others make zero of zeros
+		return library || len(c.Function.Cases) == 1 && c.Region == index.Everywhere(len(c.Args))
 	}
-}
-
-// keepsZeros reports whether a call makes zero of zeros: all functions of the library do that have no value everywhere, but one.
-func keepsZeros(c *index.Call) bool {
-	if c.Function == nil {
-		return c.Op.KeepsZeros()
+	for set := range uint(1) << len(c.Args) {
+		with := set | 1<<k
+		alone := with == 1<<k && c.Op.KeepsZeros()
+		vanishes := c.Op == dtype.Mul || k == 0 && (c.Op == dtype.First || c.Op == "where")
+		if c.Region.Has(with) && !c.Region.Has(with&^(1<<k)) && !alone && !vanishes {
+			return false
+		}
 	}
-	return c.Function == index.Library()[c.Function.Name] && c.Function.Name != "stored"
+	return true
 }
