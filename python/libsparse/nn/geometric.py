@@ -8,8 +8,8 @@ of sparse matrix. torch's sparse tensors would be the other way, but PyG takes t
 functions that no tensor is asked about, and RGCNConv and ChebConv refuse them.
 
 What remains is to put the subclass in the place of an `ls.SparseTensor` at the call of a layer: `Module.__call__` is
-shadowed in `MessagePassing`, `LightGCN` and `DirGNNConv`. Functions and transforms that take a graph outside of layers
-are replaced by name. `forget` undoes all of it.
+shadowed in `MessagePassing` and in the layers that are none of it, such as poolings. Functions and transforms that
+take a graph outside of layers are replaced by name, those of edge lists to refuse it. `forget` undoes all of it.
 """
 
 from __future__ import annotations
@@ -20,165 +20,42 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch_geometric import nn as gnn  # type: ignore[import-untyped, unused-ignore]
 from torch_geometric import transforms, utils  # type: ignore[import-untyped, unused-ignore]
 from torch_geometric import typing as pyg  # type: ignore[import-untyped, unused-ignore]
-from torch_geometric.nn import DirGNNConv, LightGCN, MessagePassing  # type: ignore[import-untyped, unused-ignore]
+from torch_geometric.nn import LightGCN, MessagePassing  # type: ignore[import-untyped, unused-ignore]
 
 import libsparse as ls
 from libsparse._tensor.sparse_tensor import SparseTensor
 
 from . import adjacency, geometric_batches, geometric_loaders
-from .edges import Edges
+from .geometric_adjacency import FUNCTIONS, Adjacency
+
+_LISTS: tuple[Any, ...] = (Tensor, Tensor | None)
+"""How PyG annotates graphs that have to be edge lists."""
 
 
-class Adjacency(pyg.SparseTensor):
-    """An ls.SparseTensor whose rows receive, with the methods of torch_sparse's class that PyG calls.
+@functools.cache
+def _signature(layer: Any) -> inspect.Signature:
+    return inspect.signature(layer.forward)
 
-    Args:
-        graph: In CSR.
-    """
 
-    def __init__(self, graph: Any) -> None:
-        self.graph = graph
+def _is_graph(name: str) -> bool:
+    """Whether PyG gives an argument of a layer this name where it is a graph."""
+    return name.endswith("edge_index") or name in ("adj_t", "adj")
 
-    @property
-    def storage(self) -> Adjacency:
-        """What PyG asks for `value()` and `rowcount()`."""
-        return self
 
-    def value(self) -> Tensor | None:
-        """The values, None where there are none."""
-        return self.graph.values() if self.has_value() else None
-
-    def rowcount(self) -> Tensor:
-        """The number of entries of each row."""
-        counts: Tensor = self.csr()[0].diff()
-        return counts
-
-    def has_value(self) -> bool:
-        """Whether there are values."""
-        return self.graph._held is not None
-
-    def set_value(self, value: Tensor | None, layout: str | None = None) -> Adjacency:
-        """The same entries with other values (nnz, ...), or none."""
-        if value is not None and value.ndim > 1:
-            return Adjacency(Edges(self.graph, None).tensor(value))
-        return Adjacency(self.graph.with_values(value))
-
-    def fill_value(self, fill_value: float, dtype: torch.dtype | None = None) -> Adjacency:
-        """The same entries with one value."""
-        return self.set_value(torch.full((self.nnz(),), fill_value, dtype=dtype, device="cpu"))
-
-    def csr(self) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Positions, columns, values; in int64, since torch's reductions of segments are wrong with int32."""
-        pattern = self.graph.pattern
-        found: tuple[Tensor, ...] = pattern.derive(
-            ("PyG's arrays",), lambda: (self.graph.pos(1).long(), *(c.clone() for c in self.graph.indices()))
-        )
-        return found[0], found[2], self.value()
-
-    def coo(self) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Rows, columns, values."""
-        self.csr()
-        _, row, col = self.graph.pattern.derive(("PyG's arrays",), tuple)
-        return row, col, self.value()
-
-    def size(self, dim: int) -> int:
-        """An extent."""
-        return int(self.graph.shape[dim])
-
-    def sizes(self) -> list[int]:
-        """The extents."""
-        return list(self.graph.shape)
-
-    sparse_sizes = sizes
-
-    def sparse_size(self, dim: int) -> int:
-        """An extent."""
-        return self.size(dim)
-
-    def nnz(self) -> int:
-        """The number of entries."""
-        return int(self.graph.nnz)
-
-    def t(self) -> Adjacency:
-        """The transpose."""
-        return Adjacency(self.graph.T.to_format("csr"))
-
-    def is_cuda(self) -> bool:
-        """False."""
+def _takes_lists(layer: Any) -> bool:
+    """Whether a class is a layer that takes edge lists alone, and no `MessagePassing`."""
+    if not (inspect.isclass(layer) and issubclass(layer, nn.Module)) or issubclass(layer, MessagePassing):
         return False
-
-    def device(self) -> torch.device:
-        """The CPU."""
-        return torch.device("cpu")
-
-    def dtype(self) -> torch.dtype:
-        """Of the values."""
-        return self.graph.dtype  # type: ignore[no-any-return]
-
-    def requires_grad(self) -> bool:
-        """True, so that `torch_geometric.utils.spmm` calls `torch_sparse.matmul`, and not torch with a copy."""
-        return True
-
-    def __matmul__(self, other: Tensor) -> Tensor:
-        return _matmul(self, other)
-
-    matmul = spmm = __matmul__
+    kind: Any = layer
+    parameters = _signature(kind).parameters.values()
+    return any(given.name.endswith("edge_index") and given.annotation in _LISTS for given in parameters)
 
 
-def _matmul(src: Adjacency, other: Tensor, reduce: str = "sum") -> Tensor:
-    graph = adjacency.valued(src.graph, other.dtype) if src.has_value() else src.graph
-    reduce = adjacency.reduction("torch_sparse.matmul", reduce)
-    if other.ndim <= 2:
-        product: Tensor = adjacency.aggregate(graph, other, reduce)
-        return product
-    batch = other.reshape(-1, *other.shape[-2:])  # a product for each of the leading dimensions, as in torch_sparse
-    parts = [adjacency.aggregate(graph, each, reduce) for each in batch]
-    return torch.stack(parts).reshape(*other.shape[:-2], -1, other.shape[-1])
-
-
-def _sum(src: Adjacency, dim: int | None = None) -> Tensor:
-    graph = src.graph if src.has_value() else src.graph.float()
-    total: Tensor = graph.sum() if dim is None else graph.sum(dim)
-    return total
-
-
-def _mul(src: Adjacency, other: Tensor) -> Adjacency:
-    return Adjacency(src.graph * other)
-
-
-def _set_diag(src: Adjacency, values: Tensor | None = None, k: int = 0) -> Adjacency:
-    if k != 0:
-        raise ls.UnsupportedError(f"torch_sparse.set_diag: k is {k}; expected 0 for an ls.SparseTensor")
-    if values is None and not src.has_value():
-        return Adjacency(Edges.of(src.graph, True).graph)
-    return Adjacency(src.graph.set_diag(1 if values is None else values).to_format("csr"))
-
-
-def _fill_diag(src: Adjacency, fill_value: float, k: int = 0) -> Adjacency:
-    """Self loops for `gcn_norm`: those that are stored keep their values, as those of edge lists do."""
-    if k != 0:
-        raise ls.UnsupportedError(f"torch_sparse.fill_diag: k is {k}; expected 0 for an ls.SparseTensor")
-    return Adjacency(adjacency.with_loops(src.graph, fill_value))
-
-
-def _masked_select_nnz(src: Adjacency, mask: Tensor, layout: str | None = None) -> Adjacency:
-    values = src.value()
-    some = None if values is None else values[mask]
-    return Adjacency(ls.from_coo(src.graph.indices()[:, mask], some, tuple(src.graph.shape)))
-
-
-_FUNCTIONS = {
-    "matmul": _matmul,
-    "sum": _sum,
-    "mul": _mul,
-    "set_diag": _set_diag,
-    "fill_diag": _fill_diag,
-    "masked_select_nnz": _masked_select_nnz,
-}
-_LAYERS = (MessagePassing, LightGCN, DirGNNConv)
-"""The classes of layers; the last two are none of the first."""
+_LAYERS = (MessagePassing, LightGCN, gnn.WLConv, *filter(_takes_lists, vars(gnn).values()))
+"""The classes of layers; the others are none of the first."""
 _replaced: dict[str, Any] = {}
 """The functions of `torch_sparse` as they were."""
 _elsewhere: dict[tuple[Any, str], Any] = {}
@@ -189,7 +66,7 @@ def accept() -> None:
     """Makes PyG's layers take an ls.SparseTensor; does nothing the second time."""
     if _replaced:
         return
-    for name, function in _FUNCTIONS.items():
+    for name, function in FUNCTIONS.items():
         _replaced[name] = inspect.getattr_static(pyg.torch_sparse, name)
         setattr(pyg.torch_sparse, name, _either(function, getattr(pyg.torch_sparse, name)))
     for layer in _LAYERS:
@@ -263,7 +140,32 @@ def _transformed(theirs: Any) -> Any:
     return forward
 
 
+def _refusing(theirs: Any) -> Any:
+    """A function of PyG that takes an edge list first, and would take a matrix for one."""
+    name = theirs.__name__
+
+    @functools.wraps(theirs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = args[0] if args else kwargs.get("edge_index")
+        if isinstance(given, SparseTensor):
+            raise ls.UnsupportedError(
+                f"{name}: edge_index ({given._facts()}) is a matrix; expected an edge list: torch.stack([A.col, A.row])"
+                ", where rows of A receive"
+            )
+        return theirs(*args, **kwargs)
+
+    _scripted_as(call, theirs)
+    return call
+
+
+def _takes_a_list_first(function: Any) -> bool:
+    """Whether this is a function of PyG whose first argument is an edge list."""
+    return inspect.isfunction(function) and next(iter(inspect.signature(function).parameters), "") == "edge_index"
+
+
+_LISTED = [(utils, name, _refusing) for name, function in vars(utils).items() if _takes_a_list_first(function)]
 _PLACES = (
+    *_LISTED,
     (utils, "spmm", _translated),
     (utils, "to_edge_index", _translated),
     (transforms.GCNNorm, "forward", _transformed),
@@ -280,54 +182,72 @@ def _matrix(name: str, argument: str, A: Any) -> Any:
 
 
 def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """The call of a layer, with its graph as PyG knows it."""
-    if not any(isinstance(value, SparseTensor) for value in (*args, *kwargs.values())):
+    """The call of a layer, with its graphs as PyG knows them."""
+    if not any(isinstance(value, (SparseTensor, dict)) for value in (*args, *kwargs.values())):
         return nn.Module.__call__(self, *args, **kwargs)
     kind: Any = type(self)
     bound = _signature(kind).bind(self, *args, **kwargs)
     given = bound.arguments
-    graph = next((name for name in ("edge_index", "adj_t", "adj") if isinstance(given.get(name), SparseTensor)), None)
-    if graph is not None:
-        given.update(_understood(self, graph, given))
+    for name, value in tuple(given.items()):
+        if _is_graph(name) and isinstance(value, SparseTensor):
+            given.update(_understood(self, name, given))
+        elif name == "edge_index_dict" and isinstance(value, dict):
+            given[name] = {key: _listed(kind.__name__, f"{name}[{key}]", graph) for key, graph in value.items()}
     return _outward(nn.Module.__call__(self, *bound.args[1:], **bound.kwargs))
 
 
-@functools.cache
-def _signature(layer: Any) -> inspect.Signature:
-    return inspect.signature(layer.forward)
+def _listed(layer: str, name: str, graph: Any) -> Any:
+    """The edge list of a matrix; other graphs as they are."""
+    if not isinstance(graph, SparseTensor):
+        return graph
+    A = adjacency.rows_of_entries(layer, _matrix(layer, name, graph))
+    return torch.stack([A.col, A.row])
 
 
 def _understood(layer: Any, graph: str, given: dict[str, Any]) -> dict[str, Any]:
     """The graph, and what comes with it, as a layer takes them.
 
-    That is an edge list for layers that know no other kind, and where edges have attributes, to which PyG can't add
-    self loops in another kind.
+    That is an edge list for layers that know no other kind, where edges have attributes, to which PyG can't add self
+    loops in another kind, and where loops are added to those that are stored, which PyG replaces in another kind.
     """
     kind: Any = type(layer)
     name, known = kind.__name__, _signature(kind).parameters
     A = adjacency.rows_of_entries(name, _matrix(name, graph, given[graph]))
+    if graph == "hyperedge_index":
+        raise ls.UnsupportedError(
+            f"{name}: {graph} ({A._facts()}) is a matrix; expected pairs of nodes and hyperedges: "
+            "torch.stack([A.row, A.col]), where nodes are its rows"
+        )
     for attribute in ("edge_weight", "edge_type", "edge_attr"):
         if isinstance(given.get(attribute), Tensor) and given[attribute].shape[:1] != (A.nnz,):
             raise ls.ShapeError(
                 f"{name}: {attribute} has shape {tuple(given[attribute].shape)}; expected one for each of the {A.nnz} "
                 f"entries of {graph}, in the order of its CSR form"
             )
-    if known[graph].annotation is Tensor or getattr(layer, "edge_dim", None) is not None:
+    attributed = getattr(layer, "edge_dim", None) is not None or getattr(layer, "combine_root", None) == "self_loop"
+    if known[graph].annotation in _LISTS or attributed:
         return {graph: torch.stack([A.col, A.row]), **_described(A, known, given)}
     if isinstance(given.get("edge_weight"), Tensor):
         return {graph: Adjacency(A.with_values(given["edge_weight"])), "edge_weight": None}
     if "edge_type" in known and getattr(layer, "num_relations", 2) > 1:
-        relations = given.get("edge_type")
-        relations = A.values() if relations is None else relations
-        if relations.is_floating_point() or relations.dtype is torch.bool:
-            raise ls.DtypeError(
-                f"{name}: {graph} ({A._facts()}) has values of {relations.dtype}; expected the numbers of relations as "
-                "integers there, or in edge_type"
-            )
-        return {graph: Adjacency(A.with_values(relations.long())), "edge_type": None}
+        return _related(layer, graph, A, given)
     if "edge_weight" not in known and not isinstance(layer, LightGCN):
         A = A.with_values(None)
     return {graph: Adjacency(A)}
+
+
+def _related(layer: Any, graph: str, A: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """The graph of a layer with relations, whose numbers RGCNConv reads from the values of a matrix."""
+    relations = given.get("edge_type")
+    relations = A.values() if relations is None else relations
+    if relations.is_floating_point() or relations.dtype is torch.bool:
+        raise ls.DtypeError(
+            f"{type(layer).__name__}: {graph} ({A._facts()}) has values of {relations.dtype}; expected the numbers of "
+            "relations as integers there, or in edge_type"
+        )
+    if isinstance(layer, gnn.RGCNConv):
+        return {graph: Adjacency(A.with_values(relations.long())), "edge_type": None}
+    return {graph: torch.stack([A.col, A.row]), "edge_type": relations.long()}
 
 
 def _described(A: Any, known: Any, given: dict[str, Any]) -> dict[str, Any]:
