@@ -67,6 +67,27 @@ def test_two_graphs():
     torch.testing.assert_close(layer(x, A, A), layer(x, EDGES, EDGES))
 
 
+class Tutorial(gnn.MessagePassing):  # type: ignore[misc]
+    """The first layer of PyG's tutorial on message passing."""
+
+    def __init__(self) -> None:
+        super().__init__(aggr="add")
+        self.lin = torch.nn.Linear(WIDTH, 3, bias=False)
+
+    def forward(self, x, edge_index):
+        edge_index, _ = utils.add_self_loops(edge_index, num_nodes=x.size(0))
+        row, col = edge_index
+        scale = utils.degree(col, x.size(0), dtype=x.dtype).pow(-0.5)
+        return self.propagate(edge_index, x=self.lin(x), norm=scale[row] * scale[col])
+
+    def message(self, x_j, norm):
+        return norm.view(-1, 1) * x_j
+
+
+def test_layers_of_users_that_are_written_for_edge_lists():
+    alike(Tutorial())
+
+
 @pytest.mark.parametrize("name", ["HGTConv", "HANConv"])
 def test_types_of_nodes(name):
     B = ls.from_coo(torch.tensor([[3, 0, 1, 3], [0, 1, 2, 2]]), None, (4, 3))

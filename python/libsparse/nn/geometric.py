@@ -207,8 +207,9 @@ def _listed(layer: str, name: str, graph: Any) -> Any:
 def _understood(layer: Any, graph: str, given: dict[str, Any]) -> dict[str, Any]:
     """The graph, and what comes with it, as a layer takes them.
 
-    That is an edge list for layers that know no other kind, where edges have attributes, to which PyG can't add self
-    loops in another kind, and where loops are added to those that are stored, which PyG replaces in another kind.
+    That is an edge list for layers that know no other kind, as those of users that sum up no messages by themselves,
+    where edges have attributes, to which PyG can't add self loops in another kind, and where loops are added to those
+    that are stored, which PyG replaces in another kind.
     """
     kind: Any = type(layer)
     name, known = kind.__name__, _signature(kind).parameters
@@ -225,7 +226,9 @@ def _understood(layer: Any, graph: str, given: dict[str, Any]) -> dict[str, Any]
                 f"entries of {graph}, in the order of its CSR form"
             )
     attributed = getattr(layer, "edge_dim", None) is not None or getattr(layer, "combine_root", None) == "self_loop"
-    if known[graph].annotation in _LISTS or attributed:
+    # PyG annotates its own layers, and its tutorials write those of users for edge lists.
+    written = known[graph].annotation is inspect.Parameter.empty and not getattr(layer, "fuse", True)
+    if known[graph].annotation in _LISTS or attributed or written:
         return {graph: torch.stack([A.col, A.row]), **_described(A, known, given)}
     if isinstance(given.get("edge_weight"), Tensor):
         return {graph: Adjacency(A.with_values(given["edge_weight"])), "edge_weight": None}
