@@ -175,6 +175,20 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
     raise DtypeError(f"norm: ord={ord!r} needs singular values; use torch.linalg.norm(A.to_dense(), {ord!r})")
 
 
+@implements(*named("norm_except_dim", torch))
+def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms over all dimensions but one, which are kept; of all elements, where it is -1, as torch has it."""
+    if dim == -1:
+        return moments.norm(v, pow)
+    return moments.norm(v, pow, [other for other in range(v.ndim) if other != dim], True)
+
+
+@implements(*named("_weight_norm", torch))
+def weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
+    """The tensor with other norms: weights under `weight_norm` of `torch.nn.utils`."""
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
 @implements(F.normalize, layouts="raises")
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
     """The tensor divided by its norms over a dimension."""
