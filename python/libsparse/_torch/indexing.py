@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError, UnsupportedError
+from libsparse._lang.errors import DtypeError, IndexBoundsError, UnsupportedError
 from libsparse._ops.indexing import diagonals, getitem, joining
-from libsparse._ops.operands import NUMBERS, to_operand
+from libsparse._ops.indexing.keys import true_elements
+from libsparse._ops.operands import NUMBERS, is_sparse, to_operand
 from libsparse._tensor.sparse_tensor import dress
 
 from .registry import implements, named
 
-implements(Tensor.__getitem__, layouts="raises")(getitem.index)
 implements(*named("index_select", torch, Tensor), layouts="raises")(getitem.index_select)
 implements(*named("select", torch, Tensor), layouts="raises")(getitem.select)
 implements(*named("narrow narrow_copy", torch, Tensor), layouts="raises")(getitem.narrow)
@@ -36,13 +36,65 @@ def diagonal_of_matrices(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int =
     return diagonals.diagonal(A, offset, dim1, dim2)
 
 
+@implements(Tensor.__getitem__, layouts="raises")
+def take_part(input: Any, key: Any) -> Any:
+    """`input[key]`, where one of the two is sparse."""
+    return getitem.index(input, key) if is_sparse(input) else input[_dense_key(input, key)]
+
+
 @implements(Tensor.__setitem__)
 def assign(input: Any, key: Any, value: Any) -> None:
-    """Refuses `input[key] = value`: patterns are shared and don't change."""
+    """`input[key] = value` of a dense input; refused of a sparse one: patterns are shared and don't change."""
+    if not is_sparse(input):
+        if is_sparse(value):
+            raise UnsupportedError(
+                f"x[...] = A: A ({to_operand(value)}) is sparse, and x is dense; use A.to_dense(), or "
+                "x[A.row, A.col] = A.values() for the stored entries of a matrix"
+            )
+        input[_dense_key(input, key)] = value
+        return
     raise UnsupportedError(
         "A[...] = x: the entries of an ls.SparseTensor don't change in place; use A.with_values(values) for other "
         "values, A.set_diag(values) or A.fill_diag(value) for a diagonal, torch.cat for other rows, or ls.from_coo"
     )
+
+
+def _dense_key(input: Tensor, key: Any) -> tuple[Any, ...]:
+    """A key of a dense tensor, with index tensors in the places of sparse masks.
+
+    Raises:
+        DtypeError: A sparse tensor in it is no mask.
+        IndexBoundsError: A mask has another shape than the dimensions that it stands for.
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    counts = [_dimensions_of(part) for part in parts]
+    dense: list[Any] = []
+    for number, part in enumerate(parts):
+        if not is_sparse(part):
+            dense.append(part)
+            continue
+        if part.dtype != torch.bool:
+            raise DtypeError(
+                f"x[A]: A ({to_operand(part)}) has dtype {part.dtype}; expected a mask of dtype bool, or indices that "
+                "are dense: A.values() of the stored ones, or A.to_dense()"
+            )
+        after_dots = any(other is ... for other in parts[:number])
+        first = input.ndim - sum(counts[number:]) if after_dots else sum(counts[:number])
+        there = input.shape[max(first, 0) : first + part.ndim]
+        if part.shape != there:
+            raise IndexBoundsError(
+                f"x[mask]: the mask ({to_operand(part)}) stands for dimensions of shape {tuple(there)} of x, which has "
+                f"shape {tuple(input.shape)}; expected a mask of their shape"
+            )
+        dense.extend(true_elements(part))
+    return tuple(dense)
+
+
+def _dimensions_of(part: Any) -> int:
+    """How many dimensions a part of a key stands for."""
+    if isinstance(part, Tensor) and part.dtype == torch.bool:
+        return part.ndim
+    return 0 if part is None or part is ... or isinstance(part, bool) else 1
 
 
 @implements(Tensor.__iter__)

@@ -166,7 +166,10 @@ def sparse_operand(value: Any, name: str) -> Operand:
         UnsupportedError: It is a dense tensor.
     """
     if not is_sparse(value):
-        raise UnsupportedError(f"{name}: a SparseTensor is supported as the first argument of this function only")
+        raise UnsupportedError(
+            f"{name}: the first argument ({to_operand(value)}) is dense; expected an ls.SparseTensor there, and only "
+            "there: use to_dense() of the sparse argument, or ls.tensor(x) of the first"
+        )
     return to_operand(value)
 
 
