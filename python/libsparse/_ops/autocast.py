@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -31,3 +33,16 @@ def cast(operands: tuple[Any, ...]) -> tuple[Any, ...]:
         else o
         for o in plain
     )
+
+
+def ignored(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """A product that autocast leaves in the dtypes of its operands, as it leaves torch's of that name."""
+
+    @functools.wraps(operation)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not _any():
+            return operation(*args, **kwargs)
+        with torch.autocast("cpu", enabled=False):
+            return operation(*args, **kwargs)
+
+    return call

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, _lobpcg, _lowrank
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
-from libsparse._ops import agreement, elementwise, linear_algebra, products
+from libsparse._ops import agreement, autocast, elementwise, linear_algebra, products
 from libsparse._ops.einsum import einsum
 from libsparse._ops.indexing.getitem import index
 from libsparse._ops.operands import is_sparse, to_operand
@@ -58,6 +58,7 @@ def lobpcg(
 
 
 def _vectors(name: str, equation: str, conjugated: bool = False) -> Any:
+    @autocast.ignored
     def handler(input: Any, other: Any) -> Any:
         """A product of two vectors."""
         for number, operand in enumerate((input, other)):
@@ -151,12 +152,14 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
     """`beta * input + alpha * (batch1 @ batch2).sum(0)`."""
     agreement.check("addbmm", batch1=(batch1, "b n k"), batch2=(batch2, "b k m"))
     product = einsum("bij,bjk->ik", batch1, batch2)
+    input = autocast.as_product(input, product.dtype)
     beta, alpha = (elementwise.factor_of(number, product.dtype) for number in (beta, alpha))
     product = elementwise.scaled(product, alpha)
     return product if beta == 0 else elementwise.plus(product, elementwise.scaled(to_operand(input), beta))
 
 
 @implements(F.bilinear, layouts="raises")
+@autocast.ignored
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """`input1 @ weight[o] @ input2 + bias[o]` for each output `o`."""
     agreement.check("bilinear", input1=(input1, "... n"), input2=(input2, "... m"), weight=(weight, "out n m"))

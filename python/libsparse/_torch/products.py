@@ -58,6 +58,7 @@ def mm(input: Any, mat2: Any) -> Any:
 
 
 @implements(torch.mv, Tensor.mv, layouts=True, ranks=(1,))
+@autocast.ignored
 def mv(input: Any, vec: Any) -> Any:
     """The product of a matrix and a vector."""
     return _ranked("mv", input, vec, 2, 1)
@@ -84,6 +85,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 
 
 @implements(torch.addmv, Tensor.addmv, layouts=True)
+@autocast.ignored
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (mat @ vec)`."""
     _check_ranks("addmv", mat, vec, 2, 1)
