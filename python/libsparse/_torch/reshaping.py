@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.hooks import BackwardHook
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._ops.indexing import reshaping
-from libsparse._ops.operands import is_sparse
+from libsparse._ops.operands import is_sparse, to_operand
 
 from .registry import implements, named
 
@@ -48,7 +50,27 @@ def view(input: Any, *sizes: Any, size: Any = None, dtype: Any = None) -> Any:
     return reshaping.reshape(input, numbers(sizes, size))
 
 
-@implements(*named("view_as reshape_as", Tensor))
+@implements(*named("view_as", Tensor))
+def view_as(input: Any, other: Any) -> Any:
+    """As `reshape_as`; torch asks for a view of a tensor as itself where a function of its own returns an argument."""
+    if other is input and is_sparse(input) and input.requires_grad and not torch.is_grad_enabled() and _in_hook():
+        raise UnsupportedError(
+            f"a full backward hook of a module does not see the values of an ls.SparseTensor ({to_operand(input)}) "
+            "that requires grad, as an argument or a result of forward, and would lose its gradient; use "
+            "A.register_hook, or pass A.values(), of which A.with_values(values) makes the tensor again"
+        )
+    return reshape_as(input, other)
+
+
+def _in_hook() -> bool:
+    """Whether torch takes arguments or results of a module through the function that calls its backward hooks."""
+    caller: Any = inspect.currentframe()
+    while caller is not None and caller.f_code is not BackwardHook._apply_on_tensors.__code__:
+        caller = caller.f_back
+    return caller is not None
+
+
+@implements(*named("reshape_as", Tensor))
 def reshape_as(input: Any, other: Any) -> Any:
     """The elements in row-major order under the shape of another tensor."""
     return reshaping.reshape(input, other.shape) if is_sparse(input) else input.reshape(other.shape)
