@@ -15,8 +15,10 @@ func TestReservedNames(t *testing.T) {
 	sum := out("for_", dtype.I64)
 	var body []ir.Stmt
 	var total ir.Expr = num(0)
-	for i, word := range []string{"for", "for__", "int", "exp", "expf", "y0", "slots", "status", "done", "errno", "NULL", "main", "uint16_t",
-		"_Complex", "__FILE__", "__attribute__", "_", "_v", "max_i64", "f32x8"} {
+	for i, word := range []string{
+		"for", "for__", "int", "exp", "expf", "y0", "slots", "status", "done", "errno", "NULL", "main", "uint16_t",
+		"_Complex", "__FILE__", "__attribute__", "_", "_v", "max_i64", "f32x8",
+	} {
 		v := iv(word)
 		body = append(body, &ir.Decl{Var: v, Init: num(int64(1) << i)})
 		total = add(total, v)

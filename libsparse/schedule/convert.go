@@ -57,14 +57,21 @@ func (c Convert) Of(a bind.Assignment) (*index.Tensor, error) {
 		return nil, failf(c, "%s is dense, and copied in each call", c.Tensor)
 	case f.Dense():
 		return t, nil
-	case c.Values && t.PatternOnly:
-		return nil, failf(c, "%s has no values", c.Tensor)
-	case c.Values && a.Result().Discovered():
-		return nil, failf(c, "values are kept only where the pattern of the result is known beforehand")
-	case a.Owner(a.LHS.Tensor) == a.Owner(t):
-		return nil, failf(c, "%s has the pattern of %s", a.LHS.Tensor.Name, c.Tensor)
-	case addsZeros(c.To) && !addsZeros(f) && noticed(a, t):
-		return nil, failf(c, "%q stores zeros beside the entries of %s, which would take part; convert it to a format of entries alone", c.To, c.Tensor)
 	}
-	return t, nil
+	return t, c.sparse(a, t)
+}
+
+// sparse says why a sparse operand can't be converted.
+func (c Convert) sparse(a bind.Assignment, t *index.Tensor) error {
+	switch f := a.Of(t).Format; {
+	case c.Values && t.PatternOnly:
+		return failf(c, "%s has no values", c.Tensor)
+	case c.Values && a.Result().Discovered():
+		return failf(c, "values are kept only where the pattern of the result is known beforehand")
+	case a.Owner(a.LHS.Tensor) == a.Owner(t):
+		return failf(c, "%s has the pattern of %s", a.LHS.Tensor.Name, c.Tensor)
+	case addsZeros(c.To) && !addsZeros(f) && noticed(a, t):
+		return failf(c, "%q stores zeros beside the entries of %s, which would take part; convert it to a format of entries alone", c.To, c.Tensor)
+	}
+	return nil
 }
