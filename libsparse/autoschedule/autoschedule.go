@@ -62,12 +62,23 @@ func DecideFor(a bind.Assignment, m Machine) (*Decision, error) {
 	return decide(newModel(a, c, m), profile)
 }
 
-// DecideInPlace is DecideFor where an epilogue reads the result in the order of its modes, which stays as it is.
+// DecideInPlace is DecideFor where an epilogue reads the result in the order of its modes, which stays as it is. It is an error where another
+// order costs less, with a pass of its own for the epilogue.
 func DecideInPlace(a bind.Assignment, m Machine) (*Decision, error) {
 	c, profile := ConstantsFor(m.CPU)
 	prices := newModel(a, c, m)
+	best, err := decide(prices, profile)
+	if err != nil || !slices.ContainsFunc(best.Conversions, func(c Conversion) bool { return c.Tensor == a.LHS.Tensor }) {
+		return best, err
+	}
+	pass := prices.copying(&prices.result)
+	prices = newModel(a, c, m)
 	prices.inPlace = true
-	return decide(prices, profile)
+	d, err := decide(prices, profile)
+	if err == nil && d.Terms.Sum() > best.Terms.Sum()+pass {
+		return nil, diag.Errorf(diag.Unsupported, "%s: an epilogue reads the result in an order that costs more than a pass of its own", a)
+	}
+	return d, err
 }
 
 func decide(prices *model, profile string) (*Decision, error) {

@@ -86,3 +86,31 @@ def test_operands_of_other_layouts_and_shapes() -> None:
     for n in (0, 1, 63):
         x = torch.randn(n, 90)
         torch.testing.assert_close(F.linear(x, W), F.linear(x, dense))
+
+
+@pytest.mark.parametrize("near", [1 << 20, 1 << 14])  # entries are in the near cache, as strips need, or aren't
+def test_what_comes_after_the_product(near: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target, "caches", lambda: (near, 1 << 25))
+    W, x, b = weight(150, 90), torch.randn(256, 90), torch.randn(150)
+    text = "y(i,k) = max(sum(x(i,j) * W(k,j)) + b(k), 0)"
+    with ls.options(num_threads=2):
+        found = ls.evaluate(text, x=x, W=W, b=b)
+        plan = ls.explain(text, x=x, W=W, b=b, stage="schedule")
+    torch.testing.assert_close(found, F.relu(F.linear(x, W.to_dense(), b)))
+    assert ("is turned to a panel" in plan) == (near == 1 << 20)
+    assert "gather" not in plan
+
+
+def test_a_bias_is_added_in_place() -> None:
+    W, x = weight(150, 90), torch.randn(64, 90)
+    b = torch.randn(150, requires_grad=True)
+    for dtype in (torch.float32, torch.float64):
+        bias = b.to(dtype)
+        outs = [F.linear(x, W, bias) for _ in range(5)]
+        wanted = torch.einsum("ni,oi->no", x, W.to_dense()) + bias
+        for out in outs:
+            torch.testing.assert_close(out, wanted)
+        found = torch.autograd.grad(outs[-1].square().sum(), b, retain_graph=True)
+        torch.testing.assert_close(found, torch.autograd.grad(wanted.square().sum(), b, retain_graph=True))
+    several = torch.func.vmap(lambda bias: F.linear(x, W, bias))(torch.stack([b, b]))
+    torch.testing.assert_close(several[1], F.linear(x, W, b))

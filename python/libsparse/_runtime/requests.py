@@ -80,25 +80,26 @@ def _outline(problem: Problem, formats: tuple[Format | None, ...]) -> _Outline:
 
 
 def _across(problem: Problem, formats: Sequence[Format | None]) -> int | None:
-    """The number of X in `X(i,j) * A(k,j)` or `X(i,j) * A(j,k)` of a sparse A, whose result has the indices i and k."""
-    if len(formats) != 2 or formats.count(None) != 1 or problem.reduce != "sum" or problem.combine != "mul":
+    """The number of X in `X(i,j) * A(k,j)` or `X(i,j) * A(j,k)` of the one sparse operand, summed to (i,k)."""
+    sparse = [terms for terms, format in zip(problem.inputs, formats, strict=True) if format is not None]
+    plain = problem.output_format is None or problem.output_format.text == "dd"
+    if len(sparse) != 1 or not plain or problem.reduce != "sum" or problem.combine != "mul":
         return None
-    number = formats.index(None)
-    dense, sparse = problem.inputs[number], problem.inputs[1 - number]
-    if len(dense) != 2 or len(sparse) != 2 or len(problem.output) != 2 or dense[1] not in sparse or dense[0] in sparse:
-        return None
-    other = sparse[1 - sparse.index(dense[1])]
-    stored = problem.output_format is None or problem.output_format.text == "dd"
-    return number if problem.output == (dense[0], other) and stored else None
+    for number, terms in enumerate(problem.inputs):
+        if formats[number] is None and len(terms) == len(problem.output) == 2 and problem.output[0] == terms[0]:
+            summed, kept = terms[1], problem.output[1]
+            if kept != summed and set(sparse[0]) == {summed, kept}:
+                return number
+    return None
 
 
 def _strip(outline: _Outline, operands: Sequence[Operand]) -> int:
     """How many rows of such an operand threads take at a time; 0 where they take copies in another order."""
     if outline.across is None:
         return 0
-    data, pattern = operands[outline.across].data, operands[1 - outline.across].pattern
+    data = operands[outline.across].data
+    pattern = next(operand.pattern for operand in operands if operand.pattern is not None)
     assert data is not None
-    assert pattern is not None
     if not data.is_contiguous():
         return 0
     rows, across = data.shape
@@ -245,8 +246,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
         dtype = dtypes.code(operand.dtype)
         if pattern is None:
             text = dense_text(dense_order(operand.values))
-            strip = _strip(outline, operands) if number == outline.across else 0
-            size = math.prod(shape)
+            size, strip = math.prod(shape), _strip(outline, operands) if number == outline.across else 0
             infos.append(OperandInfo(name, text, dtype, False, "i32", shape, size, same_pattern=-1, strip=strip))
             continue
         same, format = first_of.setdefault(_entries(pattern), number), pattern.format

@@ -189,7 +189,11 @@ def _biased(out: Tensor, bias: Any) -> Any:
     if not is_tensor(bias) or not broadcasts(bias.shape, out.shape):
         found = f"({to_operand(bias)})" if is_tensor(bias) else f"a {type(bias).__name__}"
         raise ShapeError(f"linear: bias is {found}; expected a tensor that broadcasts to shape {tuple(out.shape)}")
-    return out + autocast.as_product(bias, out.dtype)
+    bias = autocast.as_product(bias, out.dtype)
+    if type(out) is not Tensor or is_sparse(bias) or bias.dtype != out.dtype:
+        return out + bias
+    alone = not tape.is_transformed([Operand(None, out), Operand(None, bias)])
+    return notes.apply(Tensor.add_ if alone else torch.add, out, bias)  # in place, since nobody else sees the product
 
 
 @implements(torch.einsum, layouts=True)
