@@ -122,8 +122,14 @@ def loops(rows: int, columns: int, values: Tensor) -> Any:
 
 def with_loops(A: Any, fill: float) -> Any:
     """The graph, with self loops of a value at the nodes that have none."""
-    there = ls.einsum("ii->i", A.with_values(None).to(A.dtype), format="dense")
-    return A + loops(len(there), len(there), fill - fill * there)
+
+    def compute() -> Tensor:
+        there: Tensor = ls.einsum("ii->i", A.with_values(None).to(A.dtype), format="dense")
+        return fill - fill * there
+
+    kept = not torch.compiler.is_compiling()
+    values = A.pattern.derive(("values of loops", str(A.dtype), fill), compute) if kept else compute()
+    return A + loops(len(values), len(values), values)
 
 
 def valued(A: Any, dtype: torch.dtype) -> Any:
