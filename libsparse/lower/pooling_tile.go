@@ -229,38 +229,57 @@ func (t tile) sum(s *index.Assignment, to *ir.Array, at func(r, c ir.Expr) ir.Ex
 
 // weigh makes weights of the scores of several tiles.
 func (t tile) weigh(count ir.Expr) ir.Stmt {
-	return t.eachRow(ir.Const(t.count), func(r ir.Expr) []ir.Stmt {
-		most, parts := t.Array("most", t.elem), t.Array("parts", t.elem)
+	maxima := t.Array("maxima", t.elem)
+	each := t.eachRow(ir.Const(t.count), func(r ir.Expr) []ir.Stmt {
+		parts, b := t.Array("parts", t.elem), t.Index("b")
 		greatest, total, shrink := t.Scalar("greatest", t.elem), t.Scalar("total", t.elem), t.Scalar("shrink", t.elem)
-		b, b2 := t.Index("b"), t.Index("b")
-		place := func(b, c ir.Expr) ir.Expr {
-			return ir.Add(ir.Add(ir.Mul(r, ir.Const(tileWidth)), ir.Mul(b, ir.Const(tileColumns))), c)
-		}
 		rescaled := []ir.Stmt{ir.Let(shrink, exp(ir.Sub(ir.At(t.tops, r), greatest))), ir.Update(t.totals, r, dtype.Mul, shrink)}
 		rescaled = append(rescaled, t.lanes(t.width(), func(c ir.Expr) []ir.Stmt {
 			return []ir.Stmt{ir.Update(t.pooled, ir.Add(ir.Mul(r, ir.Const(t.width())), c), dtype.Mul, shrink)}
 		}), ir.Put(t.tops, r, greatest))
-		alloc := func(a *ir.Array) ir.Stmt { return &ir.Alloc{Array: a, Size: ir.Const(tileColumns)} }
 		return []ir.Stmt{
-			alloc(most), t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt { return []ir.Stmt{ir.Put(most, c, ir.At(t.tops, r))} }),
-			ir.Count(b, count, t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt {
-				return []ir.Stmt{ir.Update(most, c, dtype.Max, ir.At(t.scored, place(b, c)))}
-			})),
 			ir.Declare(greatest, ir.Number(index.Lowest(t.elem), t.elem)),
 			t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt {
-				return []ir.Stmt{&ir.Assign{Var: greatest, Reduce: dtype.Max, Value: ir.At(most, c)}}
+				most := ir.At(maxima, ir.Add(ir.Mul(r, ir.Const(tileColumns)), c))
+				return []ir.Stmt{&ir.Assign{Var: greatest, Reduce: dtype.Max, Value: most}}
 			}),
 			ir.When(ir.Is(greatest, ir.Gt, ir.At(t.tops, r)), rescaled...),
-			alloc(parts), t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt { return []ir.Stmt{ir.Put(parts, c, zero(t.elem))} }),
-			ir.Count(b2, count, t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt {
-				weight := exp(ir.Sub(ir.At(t.scored, place(b2, c)), ir.At(t.tops, r)))
-				return []ir.Stmt{ir.Put(t.scored, place(b2, c), weight), ir.Update(parts, c, dtype.Add, ir.At(t.scored, place(b2, c)))}
+			&ir.Alloc{Array: parts, Size: ir.Const(tileColumns)},
+			t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt { return []ir.Stmt{ir.Put(parts, c, zero(t.elem))} }),
+			ir.Count(b, count, t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt {
+				weight := exp(ir.Sub(ir.At(t.scored, placed(r, b, c)), ir.At(t.tops, r)))
+				return []ir.Stmt{ir.Put(t.scored, placed(r, b, c), weight), ir.Update(parts, c, dtype.Add, ir.At(t.scored, placed(r, b, c)))}
 			})),
 			ir.Declare(total, zero(t.elem)),
 			t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt { return []ir.Stmt{ir.Increase(total, ir.At(parts, c))} }),
 			ir.Update(t.totals, r, dtype.Add, total),
 		}
 	})
+	return ir.Do(append(t.maxima(maxima, count), each)...)
+}
+
+// placed is where the score of a row is kept, in the tile with number b.
+func placed(r, b, c ir.Expr) ir.Expr {
+	return ir.Add(ir.Add(ir.Mul(r, ir.Const(tileWidth)), ir.Mul(b, ir.Const(tileColumns))), c)
+}
+
+// maxima finds the greatest score so far in each lane of a row: of all rows at once, which don't wait for each other.
+func (t tile) maxima(to *ir.Array, count ir.Expr) []ir.Stmt {
+	most, stmts := t.registers(tileColumns)
+	b := t.Index("b")
+	var body, store []ir.Stmt
+	for n, a := range most {
+		r := ir.Const(int64(n))
+		stmts = append(stmts, t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt { return []ir.Stmt{ir.Put(a, c, ir.At(t.tops, r))} }))
+		body = append(body, t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt {
+			return []ir.Stmt{ir.Update(a, c, dtype.Max, ir.At(t.scored, placed(r, b, c)))}
+		}))
+		store = append(store, t.lanes(tileColumns, func(c ir.Expr) []ir.Stmt {
+			return []ir.Stmt{ir.Put(to, ir.Add(ir.Mul(r, ir.Const(tileColumns)), c), ir.At(a, c))}
+		}))
+	}
+	stmts = append(stmts, &ir.Alloc{Array: to, Size: ir.Const(t.count * tileColumns)}, ir.Count(b, count, body...))
+	return append(stmts, store...)
 }
 
 // addUp adds the weighted values of several tiles to the sums: of as many columns at a time as have registers.

@@ -376,23 +376,67 @@ int32_t kernel_compute(int64_t *slots)
                                         }
                                     }
                                 }
-                                for (int64_t r_4 = 0; r_4 < 4; r_4++) {
-                                    float most_3[16] __attribute__((aligned(64)));
+                                float sums_6[16] __attribute__((aligned(64)));
+                                float sums_7[16] __attribute__((aligned(64)));
+                                float sums_8[16] __attribute__((aligned(64)));
+                                float sums_9[16] __attribute__((aligned(64)));
+                                #pragma GCC unroll 2
+                                for (int64_t c_22 = 0; c_22 < 16; c_22 += 8) {
+                                    *(f32x8 *)&sums_6[c_22] = splat_f32x8(tops[0]);
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_25 = 0; c_25 < 16; c_25 += 8) {
+                                    *(f32x8 *)&sums_7[c_25] = splat_f32x8(tops[1]);
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_28 = 0; c_28 < 16; c_28 += 8) {
+                                    *(f32x8 *)&sums_8[c_28] = splat_f32x8(tops[2]);
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_31 = 0; c_31 < 16; c_31 += 8) {
+                                    *(f32x8 *)&sums_9[c_31] = splat_f32x8(tops[3]);
+                                }
+                                float maxima[64] __attribute__((aligned(64)));
+                                for (int64_t b_2 = 0; b_2 < to - from; b_2++) {
                                     #pragma GCC unroll 2
-                                    for (int64_t c_18 = 0; c_18 < 16; c_18 += 8) {
-                                        *(f32x8 *)&most_3[c_18] = splat_f32x8(tops[r_4]);
+                                    for (int64_t c_23 = 0; c_23 < 16; c_23 += 8) {
+                                        *(f32x8 *)&sums_6[c_23] = max_f32x8(*(f32x8 *)&sums_6[c_23], *(f32x8 *)&scored[b_2 * 16 + c_23]);
                                     }
-                                    for (int64_t b = 0; b < to - from; b++) {
-                                        #pragma GCC unroll 2
-                                        for (int64_t c_19 = 0; c_19 < 16; c_19 += 8) {
-                                            *(f32x8 *)&most_3[c_19] = max_f32x8(*(f32x8 *)&most_3[c_19], *(f32x8 *)&scored[r_4 * 192 + b * 16 + c_19]);
-                                        }
+                                    #pragma GCC unroll 2
+                                    for (int64_t c_26 = 0; c_26 < 16; c_26 += 8) {
+                                        *(f32x8 *)&sums_7[c_26] = max_f32x8(*(f32x8 *)&sums_7[c_26], *(f32x8 *)&scored[192 + b_2 * 16 + c_26]);
                                     }
+                                    #pragma GCC unroll 2
+                                    for (int64_t c_29 = 0; c_29 < 16; c_29 += 8) {
+                                        *(f32x8 *)&sums_8[c_29] = max_f32x8(*(f32x8 *)&sums_8[c_29], *(f32x8 *)&scored[384 + b_2 * 16 + c_29]);
+                                    }
+                                    #pragma GCC unroll 2
+                                    for (int64_t c_32 = 0; c_32 < 16; c_32 += 8) {
+                                        *(f32x8 *)&sums_9[c_32] = max_f32x8(*(f32x8 *)&sums_9[c_32], *(f32x8 *)&scored[576 + b_2 * 16 + c_32]);
+                                    }
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_24 = 0; c_24 < 16; c_24 += 8) {
+                                    *(f32x8 *)&maxima[c_24] = *(f32x8 *)&sums_6[c_24];
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_27 = 0; c_27 < 16; c_27 += 8) {
+                                    *(f32x8 *)&maxima[16 + c_27] = *(f32x8 *)&sums_7[c_27];
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_30 = 0; c_30 < 16; c_30 += 8) {
+                                    *(f32x8 *)&maxima[32 + c_30] = *(f32x8 *)&sums_8[c_30];
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_33 = 0; c_33 < 16; c_33 += 8) {
+                                    *(f32x8 *)&maxima[48 + c_33] = *(f32x8 *)&sums_9[c_33];
+                                }
+                                for (int64_t r_4 = 0; r_4 < 4; r_4++) {
                                     float greatest = -3.4028235e+38f;
                                     f32x8 greatest_lanes = splat_f32x8(-__builtin_inff());
                                     #pragma GCC unroll 2
-                                    for (int64_t c_20_2 = 0; c_20_2 < 16; c_20_2 += 8) {
-                                        greatest_lanes = max_f32x8(greatest_lanes, *(f32x8 *)&most_3[c_20_2]);
+                                    for (int64_t c_18_2 = 0; c_18_2 < 16; c_18_2 += 8) {
+                                        greatest_lanes = max_f32x8(greatest_lanes, *(f32x8 *)&maxima[r_4 * 16 + c_18_2]);
                                     }
                                     greatest = max_f32(greatest, reduce_max_f32x8(greatest_lanes));
                                     if (greatest > tops[r_4]) {
@@ -406,146 +450,146 @@ int32_t kernel_compute(int64_t *slots)
                                     }
                                     float parts[16] __attribute__((aligned(64)));
                                     #pragma GCC unroll 2
-                                    for (int64_t c_21 = 0; c_21 < 16; c_21 += 8) {
-                                        *(f32x8 *)&parts[c_21] = (f32x8){0};
+                                    for (int64_t c_19 = 0; c_19 < 16; c_19 += 8) {
+                                        *(f32x8 *)&parts[c_19] = (f32x8){0};
                                     }
-                                    for (int64_t b_2 = 0; b_2 < to - from; b_2++) {
+                                    for (int64_t b = 0; b < to - from; b++) {
                                         #pragma GCC unroll 2
-                                        for (int64_t c_22 = 0; c_22 < 16; c_22 += 8) {
-                                            *(f32x8 *)&scored[r_4 * 192 + b_2 * 16 + c_22] = exp_f32x8(*(f32x8 *)&scored[r_4 * 192 + b_2 * 16 + c_22] - tops[r_4]);
-                                            *(f32x8 *)&parts[c_22] += *(f32x8 *)&scored[r_4 * 192 + b_2 * 16 + c_22];
+                                        for (int64_t c_20 = 0; c_20 < 16; c_20 += 8) {
+                                            *(f32x8 *)&scored[r_4 * 192 + b * 16 + c_20] = exp_f32x8(*(f32x8 *)&scored[r_4 * 192 + b * 16 + c_20] - tops[r_4]);
+                                            *(f32x8 *)&parts[c_20] += *(f32x8 *)&scored[r_4 * 192 + b * 16 + c_20];
                                         }
                                     }
                                     f32x8 total_2_lanes = (f32x8){0};
                                     #pragma GCC unroll 2
-                                    for (int64_t c_23_2 = 0; c_23_2 < 16; c_23_2 += 8) {
-                                        total_2_lanes += *(f32x8 *)&parts[c_23_2];
+                                    for (int64_t c_21_2 = 0; c_21_2 < 16; c_21_2 += 8) {
+                                        total_2_lanes += *(f32x8 *)&parts[c_21_2];
                                     }
                                     const float total_2 = reduce_add_f32x8(total_2_lanes);
                                     totals[r_4] += total_2;
-                                }
-                                float sums_6[16] __attribute__((aligned(64)));
-                                float sums_7[16] __attribute__((aligned(64)));
-                                float sums_8[16] __attribute__((aligned(64)));
-                                float sums_9[16] __attribute__((aligned(64)));
-                                #pragma GCC unroll 2
-                                for (int64_t c_25 = 0; c_25 < 16; c_25 += 8) {
-                                    *(f32x8 *)&sums_6[c_25] = *(f32x8 *)&pooled[c_25];
-                                }
-                                #pragma GCC unroll 2
-                                for (int64_t c_28 = 0; c_28 < 16; c_28 += 8) {
-                                    *(f32x8 *)&sums_7[c_28] = *(f32x8 *)&pooled[32 + c_28];
-                                }
-                                #pragma GCC unroll 2
-                                for (int64_t c_31 = 0; c_31 < 16; c_31 += 8) {
-                                    *(f32x8 *)&sums_8[c_31] = *(f32x8 *)&pooled[64 + c_31];
-                                }
-                                #pragma GCC unroll 2
-                                for (int64_t c_34 = 0; c_34 < 16; c_34 += 8) {
-                                    *(f32x8 *)&sums_9[c_34] = *(f32x8 *)&pooled[96 + c_34];
-                                }
-                                for (int64_t b_3 = 0; b_3 < to - from; b_3++) {
-                                    const int64_t block_5 = list[from + b_3];
-                                    const int64_t begin_2 = block_5 * 16;
-                                    for (int64_t c_24 = 0; c_24 < min_i64(16, n_j - begin_2); c_24++) {
-                                        #pragma GCC unroll 2
-                                        for (int64_t c_26 = 0; c_26 < 16; c_26 += 8) {
-                                            *(f32x8 *)&sums_6[c_26] += scored[b_3 * 16 + c_24] * *(const f32x8 *)&V_vals[(begin_2 + c_24) * 32 + c_26];
-                                        }
-                                        #pragma GCC unroll 2
-                                        for (int64_t c_29 = 0; c_29 < 16; c_29 += 8) {
-                                            *(f32x8 *)&sums_7[c_29] += scored[192 + b_3 * 16 + c_24] * *(const f32x8 *)&V_vals[(begin_2 + c_24) * 32 + c_29];
-                                        }
-                                        #pragma GCC unroll 2
-                                        for (int64_t c_32 = 0; c_32 < 16; c_32 += 8) {
-                                            *(f32x8 *)&sums_8[c_32] += scored[384 + b_3 * 16 + c_24] * *(const f32x8 *)&V_vals[(begin_2 + c_24) * 32 + c_32];
-                                        }
-                                        #pragma GCC unroll 2
-                                        for (int64_t c_35 = 0; c_35 < 16; c_35 += 8) {
-                                            *(f32x8 *)&sums_9[c_35] += scored[576 + b_3 * 16 + c_24] * *(const f32x8 *)&V_vals[(begin_2 + c_24) * 32 + c_35];
-                                        }
-                                    }
-                                }
-                                #pragma GCC unroll 2
-                                for (int64_t c_27 = 0; c_27 < 16; c_27 += 8) {
-                                    *(f32x8 *)&pooled[c_27] = *(f32x8 *)&sums_6[c_27];
-                                }
-                                #pragma GCC unroll 2
-                                for (int64_t c_30 = 0; c_30 < 16; c_30 += 8) {
-                                    *(f32x8 *)&pooled[32 + c_30] = *(f32x8 *)&sums_7[c_30];
-                                }
-                                #pragma GCC unroll 2
-                                for (int64_t c_33 = 0; c_33 < 16; c_33 += 8) {
-                                    *(f32x8 *)&pooled[64 + c_33] = *(f32x8 *)&sums_8[c_33];
-                                }
-                                #pragma GCC unroll 2
-                                for (int64_t c_36 = 0; c_36 < 16; c_36 += 8) {
-                                    *(f32x8 *)&pooled[96 + c_36] = *(f32x8 *)&sums_9[c_36];
                                 }
                                 float sums_10[16] __attribute__((aligned(64)));
                                 float sums_11[16] __attribute__((aligned(64)));
                                 float sums_12[16] __attribute__((aligned(64)));
                                 float sums_13[16] __attribute__((aligned(64)));
                                 #pragma GCC unroll 2
+                                for (int64_t c_35 = 0; c_35 < 16; c_35 += 8) {
+                                    *(f32x8 *)&sums_10[c_35] = *(f32x8 *)&pooled[c_35];
+                                }
+                                #pragma GCC unroll 2
                                 for (int64_t c_38 = 0; c_38 < 16; c_38 += 8) {
-                                    *(f32x8 *)&sums_10[c_38] = *(f32x8 *)&pooled[16 + c_38];
+                                    *(f32x8 *)&sums_11[c_38] = *(f32x8 *)&pooled[32 + c_38];
                                 }
                                 #pragma GCC unroll 2
                                 for (int64_t c_41 = 0; c_41 < 16; c_41 += 8) {
-                                    *(f32x8 *)&sums_11[c_41] = *(f32x8 *)&pooled[48 + c_41];
+                                    *(f32x8 *)&sums_12[c_41] = *(f32x8 *)&pooled[64 + c_41];
                                 }
                                 #pragma GCC unroll 2
                                 for (int64_t c_44 = 0; c_44 < 16; c_44 += 8) {
-                                    *(f32x8 *)&sums_12[c_44] = *(f32x8 *)&pooled[80 + c_44];
+                                    *(f32x8 *)&sums_13[c_44] = *(f32x8 *)&pooled[96 + c_44];
                                 }
-                                #pragma GCC unroll 2
-                                for (int64_t c_47 = 0; c_47 < 16; c_47 += 8) {
-                                    *(f32x8 *)&sums_13[c_47] = *(f32x8 *)&pooled[112 + c_47];
-                                }
-                                for (int64_t b_4 = 0; b_4 < to - from; b_4++) {
-                                    const int64_t block_6 = list[from + b_4];
-                                    const int64_t begin_3 = block_6 * 16;
-                                    for (int64_t c_37 = 0; c_37 < min_i64(16, n_j - begin_3); c_37++) {
+                                for (int64_t b_3 = 0; b_3 < to - from; b_3++) {
+                                    const int64_t block_5 = list[from + b_3];
+                                    const int64_t begin_2 = block_5 * 16;
+                                    for (int64_t c_34 = 0; c_34 < min_i64(16, n_j - begin_2); c_34++) {
+                                        #pragma GCC unroll 2
+                                        for (int64_t c_36 = 0; c_36 < 16; c_36 += 8) {
+                                            *(f32x8 *)&sums_10[c_36] += scored[b_3 * 16 + c_34] * *(const f32x8 *)&V_vals[(begin_2 + c_34) * 32 + c_36];
+                                        }
                                         #pragma GCC unroll 2
                                         for (int64_t c_39 = 0; c_39 < 16; c_39 += 8) {
-                                            *(f32x8 *)&sums_10[c_39] += scored[b_4 * 16 + c_37] * *(const f32x8 *)&V_vals[(begin_3 + c_37) * 32 + (16 + c_39)];
+                                            *(f32x8 *)&sums_11[c_39] += scored[192 + b_3 * 16 + c_34] * *(const f32x8 *)&V_vals[(begin_2 + c_34) * 32 + c_39];
                                         }
                                         #pragma GCC unroll 2
                                         for (int64_t c_42 = 0; c_42 < 16; c_42 += 8) {
-                                            *(f32x8 *)&sums_11[c_42] += scored[192 + b_4 * 16 + c_37] * *(const f32x8 *)&V_vals[(begin_3 + c_37) * 32 + (16 + c_42)];
+                                            *(f32x8 *)&sums_12[c_42] += scored[384 + b_3 * 16 + c_34] * *(const f32x8 *)&V_vals[(begin_2 + c_34) * 32 + c_42];
                                         }
                                         #pragma GCC unroll 2
                                         for (int64_t c_45 = 0; c_45 < 16; c_45 += 8) {
-                                            *(f32x8 *)&sums_12[c_45] += scored[384 + b_4 * 16 + c_37] * *(const f32x8 *)&V_vals[(begin_3 + c_37) * 32 + (16 + c_45)];
-                                        }
-                                        #pragma GCC unroll 2
-                                        for (int64_t c_48 = 0; c_48 < 16; c_48 += 8) {
-                                            *(f32x8 *)&sums_13[c_48] += scored[576 + b_4 * 16 + c_37] * *(const f32x8 *)&V_vals[(begin_3 + c_37) * 32 + (16 + c_48)];
+                                            *(f32x8 *)&sums_13[c_45] += scored[576 + b_3 * 16 + c_34] * *(const f32x8 *)&V_vals[(begin_2 + c_34) * 32 + c_45];
                                         }
                                     }
                                 }
                                 #pragma GCC unroll 2
+                                for (int64_t c_37 = 0; c_37 < 16; c_37 += 8) {
+                                    *(f32x8 *)&pooled[c_37] = *(f32x8 *)&sums_10[c_37];
+                                }
+                                #pragma GCC unroll 2
                                 for (int64_t c_40 = 0; c_40 < 16; c_40 += 8) {
-                                    *(f32x8 *)&pooled[16 + c_40] = *(f32x8 *)&sums_10[c_40];
+                                    *(f32x8 *)&pooled[32 + c_40] = *(f32x8 *)&sums_11[c_40];
                                 }
                                 #pragma GCC unroll 2
                                 for (int64_t c_43 = 0; c_43 < 16; c_43 += 8) {
-                                    *(f32x8 *)&pooled[48 + c_43] = *(f32x8 *)&sums_11[c_43];
+                                    *(f32x8 *)&pooled[64 + c_43] = *(f32x8 *)&sums_12[c_43];
                                 }
                                 #pragma GCC unroll 2
                                 for (int64_t c_46 = 0; c_46 < 16; c_46 += 8) {
-                                    *(f32x8 *)&pooled[80 + c_46] = *(f32x8 *)&sums_12[c_46];
+                                    *(f32x8 *)&pooled[96 + c_46] = *(f32x8 *)&sums_13[c_46];
+                                }
+                                float sums_14[16] __attribute__((aligned(64)));
+                                float sums_15[16] __attribute__((aligned(64)));
+                                float sums_16[16] __attribute__((aligned(64)));
+                                float sums_17[16] __attribute__((aligned(64)));
+                                #pragma GCC unroll 2
+                                for (int64_t c_48 = 0; c_48 < 16; c_48 += 8) {
+                                    *(f32x8 *)&sums_14[c_48] = *(f32x8 *)&pooled[16 + c_48];
                                 }
                                 #pragma GCC unroll 2
-                                for (int64_t c_49 = 0; c_49 < 16; c_49 += 8) {
-                                    *(f32x8 *)&pooled[112 + c_49] = *(f32x8 *)&sums_13[c_49];
+                                for (int64_t c_51 = 0; c_51 < 16; c_51 += 8) {
+                                    *(f32x8 *)&sums_15[c_51] = *(f32x8 *)&pooled[48 + c_51];
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_54 = 0; c_54 < 16; c_54 += 8) {
+                                    *(f32x8 *)&sums_16[c_54] = *(f32x8 *)&pooled[80 + c_54];
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_57 = 0; c_57 < 16; c_57 += 8) {
+                                    *(f32x8 *)&sums_17[c_57] = *(f32x8 *)&pooled[112 + c_57];
+                                }
+                                for (int64_t b_4 = 0; b_4 < to - from; b_4++) {
+                                    const int64_t block_6 = list[from + b_4];
+                                    const int64_t begin_3 = block_6 * 16;
+                                    for (int64_t c_47 = 0; c_47 < min_i64(16, n_j - begin_3); c_47++) {
+                                        #pragma GCC unroll 2
+                                        for (int64_t c_49 = 0; c_49 < 16; c_49 += 8) {
+                                            *(f32x8 *)&sums_14[c_49] += scored[b_4 * 16 + c_47] * *(const f32x8 *)&V_vals[(begin_3 + c_47) * 32 + (16 + c_49)];
+                                        }
+                                        #pragma GCC unroll 2
+                                        for (int64_t c_52 = 0; c_52 < 16; c_52 += 8) {
+                                            *(f32x8 *)&sums_15[c_52] += scored[192 + b_4 * 16 + c_47] * *(const f32x8 *)&V_vals[(begin_3 + c_47) * 32 + (16 + c_52)];
+                                        }
+                                        #pragma GCC unroll 2
+                                        for (int64_t c_55 = 0; c_55 < 16; c_55 += 8) {
+                                            *(f32x8 *)&sums_16[c_55] += scored[384 + b_4 * 16 + c_47] * *(const f32x8 *)&V_vals[(begin_3 + c_47) * 32 + (16 + c_55)];
+                                        }
+                                        #pragma GCC unroll 2
+                                        for (int64_t c_58 = 0; c_58 < 16; c_58 += 8) {
+                                            *(f32x8 *)&sums_17[c_58] += scored[576 + b_4 * 16 + c_47] * *(const f32x8 *)&V_vals[(begin_3 + c_47) * 32 + (16 + c_58)];
+                                        }
+                                    }
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_50 = 0; c_50 < 16; c_50 += 8) {
+                                    *(f32x8 *)&pooled[16 + c_50] = *(f32x8 *)&sums_14[c_50];
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_53 = 0; c_53 < 16; c_53 += 8) {
+                                    *(f32x8 *)&pooled[48 + c_53] = *(f32x8 *)&sums_15[c_53];
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_56 = 0; c_56 < 16; c_56 += 8) {
+                                    *(f32x8 *)&pooled[80 + c_56] = *(f32x8 *)&sums_16[c_56];
+                                }
+                                #pragma GCC unroll 2
+                                for (int64_t c_59 = 0; c_59 < 16; c_59 += 8) {
+                                    *(f32x8 *)&pooled[112 + c_59] = *(f32x8 *)&sums_17[c_59];
                                 }
                             }
                             for (int64_t r_5 = 0; r_5 < stop - first; r_5++) {
                                 const int64_t i_6 = first + r_5;
                                 #pragma omp simd
-                                for (int64_t c_50 = 0; c_50 < 32; c_50++) {
-                                    O_vals[i_6 * 32 + c_50] = P_pos2[i_6] < P_pos2[i_6 + 1] ? pooled[r_5 * 32 + c_50] / totals[r_5] : 0.0f;
+                                for (int64_t c_60 = 0; c_60 < 32; c_60++) {
+                                    O_vals[i_6 * 32 + c_60] = P_pos2[i_6] < P_pos2[i_6 + 1] ? pooled[r_5 * 32 + c_60] / totals[r_5] : 0.0f;
                                 }
                             }
                             computed[g] = 1;
