@@ -103,7 +103,9 @@ def _sums_densely(a: Operand, b: Operand) -> bool:
 
 def _negated(operand: Operand, other: torch.dtype) -> Operand:
     """What is subtracted from values of another dtype, in the dtype of the difference, which has its negative."""
-    return operand.with_data(-operand.values.to(torch.promote_types(operand.dtype, other)))
+    dtype = torch.promote_types(operand.dtype, other)
+    negative = torch.neg if operand.dtype is dtype else lambda values: -values.to(dtype)
+    return operand.with_data(notes.apply(negative, operand.values))
 
 
 def scaled(a: Any, factor: Any) -> Any:

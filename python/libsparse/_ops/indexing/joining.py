@@ -278,6 +278,8 @@ def unbind(input: Any, dim: int = 0) -> tuple[Operand, ...]:
     """The slices at every coordinate of a dimension, without it."""
     source = sparse_operand(input, "unbind")
     mode = wrap(dim, source.ndim, "unbind")
+    if mode == 0 and source.ndim > 1 and source.sparsity.format.order[0] == 0 and selectable(source.sparsity.format):
+        return tuple(rows(source))
     pieces = _pieces(source, mode, [(place, place + 1) for place in range(source.shape[mode])])
     left = [n for d, n in enumerate(source.shape) if d != mode]
     return tuple(reshape(piece, left) for piece in pieces)
