@@ -79,18 +79,24 @@ def solve(
     _check_right("b", b, A, (1, 2))
     if x0 is not None:
         _check_right("x0", x0, A, (b.ndim,))
-    dtype = torch.promote_types(A.dtype, b.dtype)
-    matrix, right = A.to(dtype).to_format("csr"), b.to(dtype)
+    dtype, wide = _dtypes(A, b)
+    matrix, right = A.to(wide).to_format("csr"), b.to(wide)
     rtol, atol = tolerance("solve", "rtol", rtol), tolerance("solve", "atol", atol)
     most = 10 * len(b) if maxiter is None else count("solve", "maxiter", maxiter)
     if method == "direct":
         solution: Tensor = torch.sparse.spsolve(matrix, right)
-        return solution.to(dtype)  # SciPy has no half precision
-    setting = _Setting(matrix.pattern, method, _inverse(M, A), rtol, atol, most)
+        return solution.to(dtype)
+    setting = _Setting(matrix.pattern, method, _inverse(M, matrix, dtype), rtol, atol, most)
     columns = right if right.ndim == 2 else right[:, None]
-    start = torch.zeros_like(columns) if x0 is None else x0.detach().to(dtype).reshape(columns.shape)
+    start = torch.zeros_like(columns) if x0 is None else x0.detach().to(wide).reshape(columns.shape)
     x: Tensor = _Solution.apply(matrix.values(), columns, start, setting)
-    return x.reshape(b.shape)
+    return x.reshape(b.shape).to(dtype)
+
+
+def _dtypes(A: ls.SparseTensor, b: Tensor) -> tuple[torch.dtype, torch.dtype]:
+    """The dtype of a solution, and the one to compute in: neither torch's nor SciPy's solvers have half precision."""
+    common = torch.promote_types(A.dtype, b.dtype)
+    return common, torch.promote_types(common, torch.float32)
 
 
 class _Solution(torch.autograd.Function):
@@ -152,20 +158,20 @@ def _iterate(matrix: ls.SparseTensor, b: Tensor, start: Tensor, setting: _Settin
 
 
 class _Called:
-    """A function of columns that is the user's."""
+    """A function that is the user's, of columns in the dtype of the user's tensors."""
 
-    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[[Tensor], Tensor], dtype: torch.dtype) -> None:
+        self.function, self.dtype = function, dtype
 
     def __call__(self, columns: Tensor) -> Tensor:
-        result = self.function(columns)
+        result = self.function(columns.to(self.dtype))
         vector("solve", "what M returns", result)
         if result.shape != columns.shape:
             raise ls.ShapeError(
                 f"solve: what M returns has shape {tuple(result.shape)}; expected that of what it gets, "
                 f"{tuple(columns.shape)}"
             )
-        return result
+        return _converted("what M returns", result, columns.dtype)
 
 
 class _Product:
@@ -177,6 +183,13 @@ class _Product:
     def __call__(self, columns: Tensor) -> Tensor:
         product: Tensor = self.matrix @ columns
         return product
+
+
+def _converted(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
+    """A tensor in the dtype that the equations are solved in, which may not lose its imaginary part."""
+    if value.dtype.is_complex and not dtype.is_complex:
+        raise ls.DtypeError(f"solve: {name} has dtype {value.dtype}; expected a real one, as A and b have")
+    return value.to(dtype)
 
 
 def _adjoint(setting: _Setting, pattern: ls.Pattern) -> _Setting:
@@ -192,17 +205,17 @@ def _same(columns: Tensor) -> Tensor:
     return columns
 
 
-def _inverse(M: Any, A: ls.SparseTensor) -> Callable[[Tensor], Tensor] | None:
+def _inverse(M: Any, A: ls.SparseTensor, dtype: torch.dtype) -> Callable[[Tensor], Tensor] | None:
     M = taken(M)
     if M is None:
         return None
     if callable(M) and not isinstance(M, Tensor):
-        return _Called(M)
+        return _Called(M, dtype)
     if not isinstance(M, Tensor):
         raise ls.DtypeError(f"solve: M is a {type(M).__name__}; expected a matrix or a function")
     if M.shape != A.shape:
         raise ls.ShapeError(f"solve: M has shape {tuple(M.shape)}; expected that of A ({A._facts()})")
-    return _Product(M.detach().to(A.dtype))
+    return _Product(_converted("M", M.detach(), A.dtype))
 
 
 def _check_right(name: str, b: Any, A: ls.SparseTensor, ranks: tuple[int, ...]) -> None:
