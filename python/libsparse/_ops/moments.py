@@ -63,7 +63,7 @@ def mean_in_one_pass(input: Any, dim: Any = None, keepdim: bool = False) -> Tens
         last = last & (coords[d] == shape[d] - 1)
     before = groups.reduce((infinite & ~last).to(torch.int64))
     if math.isinf(abs(groups.source.fill)):
-        before = before + groups.absent()
+        before = before + groups.absent() - (1 - groups.reduce(last.to(torch.int64)))
     return groups.shaped(torch.where(before > 0, math.nan, mean.reshape(before.shape)), keepdim)
 
 
@@ -126,14 +126,13 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
     if groups.extent == 0:
         kept = [groups.source.shape[d] for d in groups.kept]
         return groups.shaped(groups.source.values.new_full(kept, -math.inf), keepdim)
-    values = groups.source.values.detach()
-    top = reductions.amax(groups.source.with_data(values.real if values.is_complex() else values), dim)
+    values, fill = groups.source.values.detach(), groups.source.fill
+    real = groups.source._replace(data=values.real, fill=fill.real) if values.is_complex() else groups.source
+    top = reductions.amax(real.with_data(real.values.detach()), dim)
     top = torch.where(top.isfinite(), top, 0)
     total = groups.reduce((groups.entries - groups.at_entries(top)).exp())
-    absent = groups.absent()
-    total = total + torch.where(
-        absent > 0, absent * (torch.tensor(groups.source.fill, dtype=total.dtype, device="cpu") - top).exp(), 0
-    )
+    each = (torch.tensor(fill, dtype=total.dtype, device="cpu") - top).exp()
+    total = reductions.plus(total, groups.beside(each))
     return groups.shaped(total.log() + top, keepdim)
 
 

@@ -87,7 +87,10 @@ class Groups:
     def beside(self, each: Tensor | complex, dtype: torch.dtype | None = None) -> Tensor:
         """The sum of a number for each element that is not stored: 0 where all are, also of infinity and NaN."""
         absent = self.absent(dtype)
-        return torch.where(absent > 0, absent * each, 0)
+        if not isinstance(each, Tensor) or not each.is_complex():
+            return torch.where(absent > 0, absent * each, 0)
+        # Products of complex numbers multiply an infinite part by 0, the other's imaginary part.
+        return torch.where(absent > 0, torch.complex(absent * each.real, absent * each.imag), 0)
 
     def of_pattern(self, name: str, compute: Callable[[], Tensor]) -> Tensor:
         """What depends on the pattern alone, which keeps it unless somebody follows what is done to the tensor."""
@@ -122,8 +125,13 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtyp
         return groups.shaped(groups.reduce(groups.entries, dtype=target), keepdim)
     wide = dtypes.accumulator(target)  # half precision does not count the elements
     fill = groups.fill.to(target).to(wide)
-    total = groups.reduce(groups.entries, dtype=wide) + groups.beside(fill, target).to(wide)
+    total = plus(groups.reduce(groups.entries, dtype=wide), groups.beside(fill, target).to(wide))
     return groups.shaped(total.to(target), keepdim)
+
+
+def plus(a: Tensor, b: Tensor) -> Tensor:
+    """The sum of two tensors; torch's of complex ones multiplies the second by 1, which makes infinite parts NaN."""
+    return torch.complex(a.real + b.real, a.imag + b.imag) if b.is_complex() else a + b
 
 
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
@@ -153,7 +161,8 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
     stored = found = groups.reduce(entries, "prod")
     if groups.source.fill == 0:  # the product of what is stored may overflow, and infinity times 0 is NaN
         found = groups.reduce(entries.detach() * 0, "prod")
-    filled = fill if groups.source.fill in (0, 1) else fill ** groups.absent(target)  # 0 and 1 are their own powers
+    # Where all elements are stored, the gradient would be 0 times an infinite fill value; 0 and 1 are their own powers.
+    filled = torch.where(absent > 0, fill if groups.source.fill in (0, 1) else fill ** groups.absent(target), 1)
     return groups.shaped(torch.where(absent > 0, found * filled, stored).to(target), keepdim)
 
 
