@@ -44,7 +44,8 @@ def of(equation: Any, operands: Sequence[Any], format: str | Format | None, redu
         return _assigned(equation, given, format, reduce, combine)
     infinite = [not cmath.isfinite(fill) for fill in fills]
     if any(infinite):
-        followed = [o for o, is_infinite in zip(given, infinite, strict=True) if not is_infinite]
+        # The gradient of an operand has the infinite numbers of the others as factors.
+        followed = [o for number, o in enumerate(given) if any(infinite[:number] + infinite[number + 1 :])]
         if tape.needed(followed) or any(o.dtype.is_complex for o in given):
             number = infinite.index(True)
             given[number].need_zero_fill(f"operand {number}")
