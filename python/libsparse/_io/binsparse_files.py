@@ -47,7 +47,7 @@ def write(path: Path, A: SparseTensor) -> None:
         values = torch.ones(1, dtype=torch.bool, device="cpu").expand(A.nnz).numpy()
     common: dict[str, Any] = {"shape": tuple(A.shape), "number_of_stored_values": A.nnz}
     if fill != 0:
-        common |= {"fill": True, "fill_value": torch.tensor([fill], dtype=A.dtype, device="cpu").numpy()}
+        common |= {"fill": True, "fill_value": torch.tensor([fill], dtype=A.dtype, device="cpu").numpy()[0]}
     package.save_binsparse(_described(package, A, common, values), path)
 
 
