@@ -155,7 +155,9 @@ def _check_start(x0: Any, A: ls.SparseTensor) -> None:
     vector("power_iteration", "x0", x0)
     if x0.shape != A.shape[:1]:
         raise ls.ShapeError(f"power_iteration: x0 has shape {tuple(x0.shape)}; expected ({A.shape[0]},), as A has rows")
-    length = float(torch.linalg.vector_norm(x0.detach(), dtype=torch.promote_types(x0.dtype, A.dtype)))
+    if x0.dtype.is_complex and not A.dtype.is_complex:
+        raise ls.DtypeError(f"power_iteration: x0 has dtype {x0.dtype}; expected a real one, as A ({A._facts()}) has")
+    length = float(torch.linalg.vector_norm(x0.detach().to(torch.promote_types(x0.dtype, A.dtype))))
     if x0.numel() and not 0 < length < math.inf:
         raise ls.FormatError(f"power_iteration: x0 has the norm {length:.3g}; expected a finite vector that is not 0")
 
