@@ -46,6 +46,7 @@ def neighbors(
         DtypeError: A is no SparseTensor, seeds are no integers, or the generator is none of torch's.
         IndexBoundsError: A seed is out of range.
         FormatError: A seed comes twice, or a fanout is no number of entries.
+        UnsupportedError: A has a fill value other than 0.
 
     Example:
         >>> ring = ls.from_edge_index([[0, 1, 2, 3], [1, 2, 3, 0]])
@@ -58,13 +59,12 @@ def neighbors(
         >>> x.tolist()
         [[0.0, 0.0, 1.0, 0.0]]
     """
-    nodes = _nodes(A, "seeds", seeds)
-    hops = _hops(fanouts)
+    nodes, hops = _nodes(A, "seeds", seeds), _hops(fanouts)
     if not isinstance(generator, torch.Generator | None):
         raise ls.DtypeError(f"generator is a {type(generator).__name__}; expected a torch.Generator")
     if nodes.unique().numel() != nodes.numel():
         raise ls.FormatError("seeds: a node comes twice; use seeds.unique()")
-    graph = A.to_format("csr")
+    graph = _by_rows(A)
     pos, col = graph.crow_indices(), graph.col_indices()
     blocks = []
     for fanout in hops:
@@ -99,6 +99,12 @@ def subgraph(A: ls.SparseTensor, nodes: Any) -> ls.SparseTensor:
     chosen = _nodes(A, "nodes", nodes)
     part: ls.SparseTensor = A[chosen][:, chosen]
     return part
+
+
+def _by_rows(A: ls.SparseTensor) -> ls.SparseTensor:
+    if A.fill_value != 0:
+        raise ls.UnsupportedError(f"A ({A._facts()}) has fill_value {A.fill_value}, so that all nodes are neighbours")
+    return A.to_format("csr")
 
 
 def _block(
