@@ -24,7 +24,7 @@ from .operands import is_sparse, to_operand
 
 
 def contract_dimensions(a: Any, b: Any, left: Sequence[int], right: Sequence[int]) -> Operand:
-    """The sum of products over pairs of dimensions, as `torch.tensordot`.
+    """The sum of products over pairs of dimensions, as `torch.tensordot`, in which an extent of 1 stands for any.
 
     Raises:
         ShapeError: Extents of a pair differ, or a dimension is out of range.
@@ -40,7 +40,7 @@ def contract_dimensions(a: Any, b: Any, left: Sequence[int], right: Sequence[int
     for i, j in zip(left, right, strict=True):
         if not (-first.ndim <= i < first.ndim and -second.ndim <= j < second.ndim):
             raise ShapeError(f"tensordot: dimensions {i} of operand 0 ({first}) and {j} of operand 1 ({second})")
-        if first.shape[i] != second.shape[j]:
+        if first.shape[i] != second.shape[j] and 1 not in (first.shape[i], second.shape[j]):
             raise ShapeError(
                 f"tensordot: dimension {i} of operand 0 ({first}) and {j} of operand 1 ({second}) differ in extent"
             )

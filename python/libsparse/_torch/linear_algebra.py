@@ -12,7 +12,7 @@ from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import agreement, autocast, elementwise, linear_algebra, products
 from libsparse._ops.einsum import einsum
 from libsparse._ops.indexing.getitem import index
-from libsparse._ops.operands import is_sparse, to_operand
+from libsparse._ops.operands import broadcasts, is_sparse, to_operand
 
 from .registry import implements, named
 
@@ -57,6 +57,13 @@ def lobpcg(
     return _lobpcg._lobpcg(A, k, B, X, *parameters)
 
 
+def _check_extents(name: str, first: Any, second: Any) -> None:
+    """Raises unless last dimensions have the same extent; einsum would repeat one of extent 1."""
+    a, b = to_operand(first, 0), to_operand(second, 1)
+    if a.shape[-1:] != b.shape[-1:]:
+        raise ShapeError(f"{name}: operand 0 ({a}) and operand 1 ({b}); expected last dimensions of the same extent")
+
+
 def _vectors(name: str, equation: str, conjugated: bool = False) -> Any:
     @autocast.ignored
     def handler(input: Any, other: Any) -> Any:
@@ -64,6 +71,8 @@ def _vectors(name: str, equation: str, conjugated: bool = False) -> Any:
         for number, operand in enumerate((input, other)):
             if to_operand(operand, number).ndim != 1:
                 raise ShapeError(f"{name}: operand {number} ({to_operand(operand)}); expected a vector")
+        if equation == "i,i->":
+            _check_extents(name, input, other)
         return einsum(equation, input.conj() if conjugated and input.is_complex() else input, other)
 
     handler.__name__ = name
@@ -78,6 +87,7 @@ implements(*named("vdot", torch, Tensor), layouts="raises")(_vectors("vdot", "i,
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """Products of vectors along a dimension of two tensors that broadcast, the first conjugated."""
     if x.ndim == y.ndim == 1 and dim in (0, -1):
+        _check_extents("vecdot", x, y)
         return einsum("i,i->", x.conj() if x.is_complex() else x, y)
     return ((x.conj() if x.is_complex() else x) * y).sum(dim)
 
@@ -88,6 +98,7 @@ implements(*named("outer ger", torch, Tensor), layouts="raises")(_vectors("outer
 @implements(*named("inner", torch, Tensor), layouts="raises")
 def inner(input: Any, other: Any) -> Any:
     """The sums of products over the last dimensions."""
+    _check_extents("inner", input, other)
     return linear_algebra.contract_dimensions(input, other, (-1,), (-1,))
 
 
@@ -142,9 +153,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     whole = not (product.dtype.is_floating_point or product.dtype.is_complex or product.dtype == torch.bool)
     if whole and (isinstance(beta, float) or isinstance(alpha, float)):
         raise DtypeError(f"addr: beta is {beta!r} and alpha {alpha!r} for {product.dtype}; expected integers")
-    beta, alpha = (elementwise.factor_of(number, product.dtype) for number in (beta, alpha))
-    product = elementwise.scaled(product, alpha)
-    return product if beta == 0 else elementwise.plus(product, elementwise.scaled(to_operand(input), beta))
+    return _added("addr", input, product, beta, alpha)
 
 
 @implements(*named("addbmm", torch, Tensor), layouts="raises")
@@ -152,10 +161,17 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
     """`beta * input + alpha * (batch1 @ batch2).sum(0)`."""
     agreement.check("addbmm", batch1=(batch1, "b n k"), batch2=(batch2, "b k m"))
     product = einsum("bij,bjk->ik", batch1, batch2)
-    input = autocast.as_product(input, product.dtype)
+    return _added("addbmm", autocast.as_product(input, product.dtype), product, beta, alpha)
+
+
+def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """`beta * input + alpha * product`, in the shape of the product."""
+    base = to_operand(input)
+    if not broadcasts(base.shape, product.shape):
+        raise ShapeError(f"{name}: input ({base}) does not broadcast to the product's shape {tuple(product.shape)}")
     beta, alpha = (elementwise.factor_of(number, product.dtype) for number in (beta, alpha))
     product = elementwise.scaled(product, alpha)
-    return product if beta == 0 else elementwise.plus(product, elementwise.scaled(to_operand(input), beta))
+    return product if beta == 0 else elementwise.plus(product, elementwise.scaled(base, beta))
 
 
 @implements(F.bilinear, layouts="raises")
