@@ -65,7 +65,10 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         )
     x1, x2 = (x if x.shape == shape else x.expand(shape) for x in (x1, x2))
     lengths = [torch.linalg.vector_norm(x, 2, dim).clamp_min(eps) for x in (x1, x2)]
-    return torch.mul(x1, x2).sum(dim) / (lengths[0] * lengths[1])
+    dtype = torch.promote_types(x1.dtype, x2.dtype)
+    wide = torch.promote_types(dtype, torch.float64)  # products of lengths that dtype has are soon infinite, or 0
+    products = torch.mul(x1.to(wide), x2.to(wide)).sum(dim)
+    return (products / lengths[0].to(wide) / lengths[1].to(wide)).to(dtype)
 
 
 @implements(torch.dist, torch.Tensor.dist)
