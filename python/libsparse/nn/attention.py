@@ -207,9 +207,10 @@ def _without(padding: Tensor, q: Tensor, k: Tensor, mask: Any) -> tuple[Tensor, 
             f"SparseAttention: key_padding_mask has shape {tuple(padding.shape)} and dtype {padding.dtype}; expected "
             f"bool ({k.shape[0]}, {k.shape[2]}), true where keys are not seen"
         )
-    low = (-1e4 if k.dtype is torch.float16 else -1e9) * k.shape[-1] ** 0.5
+    low = -1e4 if k.dtype is torch.float16 else -1e9
     added = torch.where(padding, low, 0.0).to(k.dtype)[:, None, :, None].expand(-1, k.shape[1], -1, 1)
+    # The scale is 1 / sqrt(columns): the queries' number cancels it, since float16 has none as great for the keys.
+    q = torch.cat([q, torch.full_like(q[..., :1], k.shape[-1] ** 0.5)], -1)
     k = torch.cat([k, added], -1)
-    q = torch.cat([q, torch.ones_like(q[..., :1])], -1)
     count = mask.with_values(None) @ (~padding).T.to(torch.float32)
     return q, k, (count.T > 0).to(q.dtype)[:, None, :, None]
