@@ -14,7 +14,7 @@ from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage.format import Format
 
-from . import contraction, foreign, softmax_mean
+from . import autocast, contraction, foreign, softmax_mean
 from .assemble import assemble, to_format
 from .mean_notation import Mean
 from .operands import is_sparse, is_tensor, to_operand
@@ -55,6 +55,7 @@ def attention(
     where = _attending(to_operand(mask))
     q, k, v = (_dense(tensor) for tensor in (q, k, v))
     _check(q, k, v, where)
+    q, k, v = (to_operand(tensor).values for tensor in autocast.cast((q, k, v)))
     if scale is not None and not isinstance(scale, (int, float, Tensor)):
         raise DtypeError(f"attention: scale is a {type(scale).__name__}; expected a number")
     if not isinstance(dropout_p, (int, float)) or not 0 <= dropout_p <= 1:
