@@ -104,7 +104,8 @@ class SparseAttention(nn.Module):
             query: (length, batch, embed_dim), (batch, length, embed_dim) with `batch_first`, or (length, embed_dim).
             key: The same with its own length and columns.
             value: The same with the length of `key`.
-            key_padding_mask: bool (batch, length of keys): true where keys are not seen.
+            key_padding_mask: (batch, length of keys): bool, true where keys are not seen, or floating, which is added
+                to their scores; -inf hides them.
             need_weights: Refused: weights of a sparse mask are `ls.sddmm` and `softmax`, step by step.
             attn_mask: A pattern for this call, in place of the layer's.
             is_causal: Whether queries see the keys up to their own place only.
@@ -198,19 +199,22 @@ class _Patterns:
 
 
 def _without(padding: Tensor, q: Tensor, k: Tensor, mask: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries and keys whose scores are hugely negative at some keys, and which queries (batch, 1, n, 1) see another.
+    """Queries and keys to whose scores numbers of keys are added, and which queries (batch, 1, n, 1) see any.
 
     One more column of both does it, so that the mask stays one for the whole batch, and no scores are stored for it.
     """
-    if padding.dtype is not torch.bool or padding.shape != (k.shape[0], k.shape[2]):
+    hides = padding.dtype is torch.bool
+    if not (hides or padding.is_floating_point()) or padding.shape != (k.shape[0], k.shape[2]):
         raise ls.ShapeError(
             f"SparseAttention: key_padding_mask has shape {tuple(padding.shape)} and dtype {padding.dtype}; expected "
-            f"bool ({k.shape[0]}, {k.shape[2]}), true where keys are not seen"
+            f"bool ({k.shape[0]}, {k.shape[2]}), true where keys are not seen, or numbers to add to their scores"
         )
     low = -1e4 if k.dtype is torch.float16 else -1e9
-    added = torch.where(padding, low, 0.0).to(k.dtype)[:, None, :, None].expand(-1, k.shape[1], -1, 1)
+    added = torch.where(padding, low, 0.0) if hides else padding.clamp(min=low)
+    added = added.to(k.dtype)[:, None, :, None].expand(-1, k.shape[1], -1, 1)
     # The scale is 1 / sqrt(columns): the queries' number cancels it, since float16 has none as great for the keys.
     q = torch.cat([q, torch.full_like(q[..., :1], k.shape[-1] ** 0.5)], -1)
     k = torch.cat([k, added], -1)
-    count = mask.with_values(None) @ (~padding).T.to(torch.float32)
+    seen = ~padding if hides else padding > -torch.inf
+    count = mask.with_values(None) @ seen.T.to(torch.float32)
     return q, k, (count.T > 0).to(q.dtype)[:, None, :, None]
