@@ -50,5 +50,8 @@ def test_states_and_copies():
 
 def test_norms_except_one_dimension():
     T = ls.random((3, 4, 5), 0.5)
-    for dim in (-1, 0, 1, 2):
+    for dim in (-3, -2, -1, 0, 1, 2):  # -2 gave the norm of all elements
         torch.testing.assert_close(torch.norm_except_dim(T, 2, dim), torch.norm_except_dim(T.to_dense(), 2, dim))
+    for dim in (-4, 3):
+        with pytest.raises(ls.IndexBoundsError, match=rf"dim is {dim}; the tensor \(shape \(3, 4, 5\)"):
+            torch.norm_except_dim(T, 2, dim)

@@ -180,7 +180,8 @@ def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Tensor:
     """The norms over all dimensions but one, which are kept; of all elements, where it is -1, as torch has it."""
     if dim == -1:
         return moments.norm(v, pow)
-    return moments.norm(v, pow, [other for other in range(v.ndim) if other != dim], True)
+    kept = dimensions(to_operand(v), dim)
+    return moments.norm(v, pow, [other for other in range(v.ndim) if other not in kept], True)
 
 
 @implements(*named("_weight_norm", torch))
