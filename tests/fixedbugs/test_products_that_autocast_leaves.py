@@ -1,4 +1,4 @@
-"""mv, addmv, dot, outer and bilinear had autocast's dtype, which torch gives products of matrices; addbmm had not."""
+"""mv, addmv, dot, outer, bilinear had autocast's dtype, which torch gives products of matrices; addbmm, vecdot not."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ PRODUCTS = {
     "addmv": lambda A: torch.addmv(V, A, V),
     "dot": lambda A: torch.dot(A[0], V),
     "vdot": lambda A: torch.vdot(A[0], V),
+    "vecdot": lambda A: torch.linalg.vecdot(A, D),
+    "vecdot of a dense tensor": lambda A: torch.linalg.vecdot(V, A, dim=0),
     "outer": lambda A: torch.outer(A[0], V),
     "bilinear": lambda A: F.bilinear(A, A, W),
     "addbmm": lambda A: torch.addbmm(D, A[None], A[None]),

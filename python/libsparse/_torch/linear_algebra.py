@@ -13,6 +13,7 @@ from libsparse._ops import agreement, autocast, elementwise, linear_algebra, pro
 from libsparse._ops.einsum import einsum
 from libsparse._ops.indexing.getitem import index
 from libsparse._ops.operands import broadcasts, is_sparse, to_operand
+from libsparse._tensor.sparse_tensor import dress
 
 from .registry import implements, named
 
@@ -89,6 +90,7 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     if x.ndim == y.ndim == 1 and dim in (0, -1):
         _check_extents("vecdot", x, y)
         return einsum("i,i->", x.conj() if x.is_complex() else x, y)
+    x, y = (dress(operand) for operand in autocast.cast((x, y)))
     return ((x.conj() if x.is_complex() else x) * y).sum(dim)
 
 
