@@ -37,8 +37,8 @@ acosh arccosh | torch.allclose(Q.{name}().to_dense(), Q.to_dense().{name}()) -> 
 acosh_ arccosh_ | torch.allclose((Q + 2).{name}().to_dense(), (Q + 2).{base}().to_dense(), equal_nan=True) -> True
 add | A.{name}(A).to_dense().tolist() -> [[0.0, 4.0], [2.0, 0.0]]
 add_ | A.clone().{name}(A).to_dense().tolist() -> [[0.0, 4.0], [2.0, 0.0]]
-addbmm | torch.zeros(2, 2).{name}(torch.stack([A, A]), torch.ones(2, 2, 1)).tolist() -> [[4.0, 4.0], [2.0, 2.0]]
-addbmm_ | torch.zeros(2, 2).{base}(torch.stack([A, A]), torch.ones(2, 2, 1)).tolist() -> [[4.0, 4.0], [2.0, 2.0]]
+addbmm | torch.zeros(2, 2).{name}(torch.stack([A, A]), torch.ones(2, 2, 2)).tolist() -> [[4.0, 4.0], [2.0, 2.0]]
+addbmm_ | torch.zeros(2, 2).{base}(torch.stack([A, A]), torch.ones(2, 2, 2)).tolist() -> [[4.0, 4.0], [2.0, 2.0]]
 addcdiv addcmul | A.{name}(A, x).to_dense().tolist() -> [[0.0, 4.0], [2.0, 0.0]]
 addcdiv_ | A.clone().{name}(A, A + 1).to_dense().tolist() -> [[0.0, 2.6666667461395264], [1.5, 0.0]]
 addcmul_ | A.clone().{name}(A, A).to_dense().tolist() -> [[0.0, 6.0], [2.0, 0.0]]
