@@ -89,7 +89,7 @@ func (d *Decision) carryOutTurned(a bind.Assignment, t *turned) {
 		d.add(schedule.Vectorize{Var: v})
 	}
 	d.add(schedule.Parallelize{Var: strip})
-	d.note("threads take strips of %d %s: %s is turned to a panel %s of each, and tiles %s of %d %s are turned as they are written to %s, which no copies before and after the kernel do then",
+	d.note("threads take strips of %d %s: %s is turned to a panel %s of each, and tiles %s of %d %s are turned as they are written to %s, so that neither is copied in another order",
 		t.width, i, t.operand.Tensor.Name, panel, tile, turnedRows, k, a.LHS.Tensor.Name)
 	d.note("workspace %s: %d sums over %s in registers across the reduction", sums, t.width, i)
 }

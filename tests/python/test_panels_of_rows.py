@@ -55,7 +55,8 @@ def test_neither_operand_nor_result_is_copied(rows: int) -> None:
         (100, 784, 1024, 20_000, 4, 2, 0),
         (1000, 784, 1024, 20_000, 4, 2, 64),
         (256, 100, 100, 20_000, 4, 2, 0),  # copies take little of the time
-        (256, 10_000, 1024, 20_000, 4, 2, 0),  # a panel fills the near cache
+        (256, 4096, 1024, 20_000, 4, 2, 32),  # a wider panel would take half of the near cache
+        (256, 10_000, 1024, 20_000, 4, 2, 0),  # so would the narrower one
         (3, 784, 1024, 20_000, 4, 1, 0),
         (0, 0, 0, 0, 4, 2, 0),
     ],

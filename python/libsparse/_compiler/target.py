@@ -129,7 +129,8 @@ def strip(rows: int, across: int, others: int, entries: int, size: int, team: in
     """How many rows of a dense operand a thread turns to a panel at a time, where a product reads it across its rows.
 
     Copies of the operand and the result in another order go from one processor's cache to another's. Strips don't, but
-    each reads all entries: these are in the near cache, and few enough for what copies take to matter.
+    each reads all entries: these take half of the near cache at most, a panel a quarter, and they are few enough for
+    what copies take to matter.
 
     Args:
         rows: Of the operand and the result.
@@ -151,7 +152,7 @@ def strip(rows: int, across: int, others: int, entries: int, size: int, team: in
         tail = _PANEL_TAIL // size
         longest = -(-strips // team) * width + -(-left // (tail * team)) * tail  # rows of the thread with the most
         few = entries * _PANEL_ROWS[0] <= _PANEL_USES * bytes * (across + others)
-        if strips and rows >= _BUSY * team * longest and few and across * bytes <= near:
+        if strips and rows >= _BUSY * team * longest and few and across * bytes <= near // 2:
             return width
     return 0
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from libsparse._runtime import blocks, dispatch
+from libsparse._runtime import arrays, blocks, dispatch
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage import threads
 from libsparse._storage.format import Format
@@ -97,9 +97,8 @@ def _waste(matrix: Pattern) -> float:
 
 def _zeros(like: Tensor) -> Tensor:
     """Zeros in memory of results, which is perhaps warm."""
-    shape = like.shape
-    strides = [math.prod(shape[n + 1 :]) for n in range(len(shape))]
-    return blocks.empty(shape, strides, like.dtype).zero_()
+    strides = arrays.strides(contraction.dense_format(like.ndim), like.shape)
+    return blocks.empty(like.shape, strides, like.dtype).zero_()
 
 
 class Gradients:
