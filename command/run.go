@@ -184,7 +184,7 @@ func (p *program) compare(n *libsparse.Nest, call *execute.Call, got *format.Dat
 			data[t].Set(e.Coord, e.Value)
 		}
 	}
-	want := n.Assignment.Evaluate(call.Extents, call.Shape, data)
+	want := n.Evaluate(call.Extents, call.Shape, data)
 	have := index.NewDense(got.Shape)
 	for _, e := range got.Entries() {
 		have.Set(e.Coord, e.Value)

@@ -216,7 +216,7 @@ func (p *program) agree(t testing.TB, r *Request) compiledCheck {
 	t.Helper()
 	fill := func(d *index.Dense) *index.Dense { return filled(p.nest.Assignment.Assignment, d) }
 	elem := p.nest.Assignment.LHS.Tensor.Elem
-	exact := p.nest.Assignment.Evaluate(p.extents, p.shape, p.data)
+	exact := p.nest.Evaluate(p.extents, p.shape, p.data)
 	want := fill(exact)
 	scheduled := fill(p.nest.Scheduled.Evaluate(p.extents, p.shape, p.data))
 	if scheduled.DividedByZero != want.DividedByZero {

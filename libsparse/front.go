@@ -93,7 +93,11 @@ func split(c *Compilation) error {
 		c.Nests[0].Schedule = c.Request.Schedule
 		return nil
 	}
-	if n := c.together(steps, output); n != nil {
+	n = c.together(steps, output)
+	if n == nil {
+		n = c.byRows(steps, output)
+	}
+	if n != nil {
 		c.Nests = []*Nest{n}
 		return nil
 	}
@@ -265,6 +269,10 @@ func inferFormats(c *Compilation) error {
 			c.isolate(i)
 		}
 		result := n.Assignment.LHS.Tensor
+		if n.rowwise != nil { // whose result has a format already
+			c.Storage = c.Storage.With(result, *n.Assignment.Result())
+			continue
+		}
 		s, err := c.inferFormat(n)
 		if err != nil {
 			return err

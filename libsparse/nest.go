@@ -30,7 +30,8 @@ type Nest struct {
 	// Inferred says that the result has a format of its own, and not everywhere a value.
 	Inferred bool
 
-	fused bool // it computes two steps, of which the second is an epilogue
+	fused   bool     // it computes two steps, of which the second is an epilogue
+	rowwise *rowwise // the steps that it computes row by row, nil where they have a nest each
 
 	Naive     *cin.Program
 	Decision  *autoschedule.Decision
@@ -49,8 +50,13 @@ func packs(a bind.Assignment) bool {
 }
 
 func concretize(n *Nest) error {
-	if n.Naive = cin.Concretize(n.Assignment); n.fused {
+	switch {
+	case n.fused:
 		n.Naive = n.epilogue().program(n.Assignment)
+	case n.rowwise != nil:
+		n.Naive = n.rowwise.program(n.Assignment)
+	default:
+		n.Naive = cin.Concretize(n.Assignment)
 	}
 	if n.Naive == nil {
 		return diag.Errorf(diag.Unsupported, "%s: the sum does not visit every element of the result", n.Assignment)
@@ -79,9 +85,12 @@ func decide(n *Nest) error {
 		return diag.Errorf(diag.Unsupported, "%s: a selection (dq) selects rows of a matrix with compressed rows, in the format of that", n.Assignment)
 	}
 	var err error
-	if n.fused {
+	switch {
+	case n.fused:
 		n.Decision, err = autoschedule.DecideInPlace(n.epilogue().sum, n.Machine)
-	} else {
+	case n.rowwise != nil:
+		n.Decision = n.rowwise.decide(n)
+	default:
 		n.Decision, err = autoschedule.DecideFor(n.Assignment, n.Machine)
 	}
 	if err == nil {

@@ -71,8 +71,8 @@ func Team(a bind.Assignment, m Machine) cin.Team {
 		team.Grain, team.Shared = int64(c.EntryGrain), int64(c.SharedGrain)
 	}
 	for _, acc := range index.Accesses(a.RHS) {
-		if balanced(a.Of(acc.Tensor), c) {
-			team.Balanced = append(team.Balanced, acc.Tensor)
+		if owner := a.Owner(acc.Tensor); balances(a, owner, c) && !slices.Contains(team.Balanced, owner) {
+			team.Balanced = append(team.Balanced, owner)
 		}
 	}
 	return team
@@ -86,6 +86,15 @@ func byEntries(a bind.Assignment) bool {
 	return slices.ContainsFunc(index.Accesses(a.RHS), func(acc *index.Access) bool {
 		return !a.Of(acc.Tensor).Format.Dense() && len(acc.Vars) == len(a.Vars())
 	})
+}
+
+// balances reports whether the loop over the rows of a tensor runs in parts of equal numbers of entries. It does where the result has these entries, too, however
+// few they are: vectors that are stored may then run over the ends of rows, but for the last of a part.
+func balances(a bind.Assignment, t *index.Tensor, c *Constants) bool {
+	if a.Result().SamePattern != nil && a.Owner(a.LHS.Tensor) == t && cin.Uneven(a.Of(t).Format) {
+		return true
+	}
+	return balanced(a.Of(t), c)
 }
 
 // balanced reports whether threads take rows of an operand with equal numbers of entries. An operand without a count may have many.

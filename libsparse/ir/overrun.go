@@ -16,18 +16,32 @@ func Overrun(m *Module, target Target) *Module {
 	})
 }
 
-// segmentIn is the loop over positions that stands last in the body of s, behind constants, where segments follow each other; nil where there is none.
+// segmentIn is the loop over positions that stands last in the body of s, where segments follow each other; nil where there is none. What stands
+// before it, such as the sum of a row, writes to nothing that it writes to.
 func segmentIn(s *For) *For {
 	last := len(s.Body.Stmts) - 1
 	if last < 0 || !plain(s) {
 		return nil
 	}
 	inner, ok := s.Body.Stmts[last].(*For)
-	constant := func(t Stmt) bool { d, ok := t.(*Decl); return ok && d.Const }
-	if !ok || !plain(inner) || !followEach(s, inner.Lo, inner.Hi) || slices.ContainsFunc(s.Body.Stmts[:last], func(t Stmt) bool { return !constant(t) }) {
+	if !ok || !followEach(s, inner.Lo, inner.Hi) {
 		return nil
 	}
-	return inner
+	serial := *inner
+	serial.Kind, serial.Unroll = Serial, 0 // lanes are no other iterations
+	if inner.Kind != Simd && inner.Kind != Serial || !plain(&serial) {
+		return nil
+	}
+	var stored []string
+	EachStmt(&serial, func(t Stmt) { stored = append(stored, written(t)...) })
+	again := false
+	EachStmt(Do(s.Body.Stmts[:last]...), func(t Stmt) {
+		again = again || slices.ContainsFunc(written(t), func(name string) bool { return slices.Contains(stored, name) })
+	})
+	if again {
+		return nil
+	}
+	return &serial
 }
 
 // overrun is s with vectors in place of the iterations of inner, or s where its body stores anything else than values of positions at these positions.

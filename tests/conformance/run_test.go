@@ -161,7 +161,7 @@ func (c *trial) step(t *testing.T, n *libsparse.Nest, shapes map[string][]int, h
 			}
 		}
 	}
-	want := a.Evaluate(c.extents, call.Shape, data)
+	want := n.Evaluate(c.extents, call.Shape, data)
 	got, err := call.Result(func(fn string, args []ir.Arg) (int64, error) { return ir.Run(n.Loops, fn, args) })
 	if status, ok := errors.AsType[*execute.Status](err); ok && status.Code == ir.DividedByZero && want.DividedByZero {
 		return nil, ""

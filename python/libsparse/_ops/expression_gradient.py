@@ -32,7 +32,6 @@ from libsparse._storage.pattern import Pattern
 from . import statements
 
 _COMPLEX = Type(torch.complex64)
-_UNIT = torch.tensor(1j, device="cpu")
 
 
 def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
@@ -105,7 +104,8 @@ class _Gradient:
         self.known: dict[str, Any] = dict(zip(problem.names, operands, strict=True))
         derived = _derivative(problem, number, _complex(problem, operands))
         self.value, self.reduce, (self.result, unit, self.types), self.factors, self.definitions = derived
-        self.known[unit.name] = _UNIT
+        # Not made once for all: if torch traced what came first, it would be one of the tensors that stand for others.
+        self.known[unit.name] = torch.tensor(1j, device="cpu")
 
     def values(self, grad: Operand, out: Operand) -> Tensor:
         """The gradient, values or a dense tensor, given the gradient of the result and the result, not rounded."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,13 +12,16 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._lang.errors import MissingKernelError
-from libsparse._runtime import dispatch, notes
-from libsparse._runtime.problem import Operand, Problem
-from libsparse._storage.format import Format
+from libsparse._runtime import notes
+from libsparse._runtime.problem import Operand
 
+from . import rowwise
 from .reductions import Groups
 
-_WORTH_KERNEL = 1 << 12  # entries from which on one kernel takes no longer than four calls of torch
+# What is computed row by row, as rowwise.compute reads it: {0} are the values, {1} the gradient of the result.
+_SOFTMAX = "m({k}) max= {0}; s({k}) = sum({P} * exp({0} - m({k}))); {Y} = {P} * exp({0} - m({k})) / s({k})"
+_LOG_SOFTMAX = "m({k}) max= {0}; s({k}) = sum({P} * exp({0} - m({k}))); {Y} = {P} * ({0} - m({k}) - log(s({k})))"
+_SLOPES = "s({k}) = sum({0} * {1}); {Y} = {0} * ({1} - s({k}))"
 
 
 def softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
@@ -56,21 +58,28 @@ class Softmax(tape.Node):
 
 def weights(groups: Groups) -> Tensor:
     """The values of the softmax over groups."""
-    if _writes(groups):  # fresh memory for each of them would take longer than they do
+    pattern = groups.source.sparsity
+    writes = _writes(groups)
+    if writes and rowwise.applies(pattern, groups.kept, groups.source.values):
+        return rowwise.compute(_SOFTMAX, pattern, groups.kept, groups.source.values)
+    if writes:  # fresh memory for each of them would take longer than they do
         powers = _powers(groups)
         values = notes.apply(Tensor.div_, powers, groups.at_entries(groups.reduce(powers)))
     else:
         powers = notes.apply(torch.exp, _shifted(groups))
         values = notes.apply(torch.div, powers, groups.at_entries(groups.reduce(powers)))
-    return groups.source.sparsity.spread(values)
+    return pattern.spread(values)
 
 
 def slopes(groups: Groups, result: Tensor, grad: Tensor) -> Tensor:
     """The gradient of the values, given the softmax and its gradient: y * (g - sum(y * g))."""
     pattern = groups.source.sparsity
+    writes = _writes(groups, result, grad)
+    if writes and rowwise.applies(pattern, groups.kept, result, grad):
+        return rowwise.compute(_SLOPES, pattern, groups.kept, result, grad)
     values, grads = pattern.entries(result), pattern.entries(grad)
     mean = groups.at_entries(groups.reduce(notes.apply(torch.mul, values, grads)))
-    if _writes(groups, result, grad):
+    if writes:
         return pattern.spread(notes.apply(Tensor.mul_, notes.apply(_subtracted_from, mean, grads), values))
     return pattern.spread(notes.apply(torch.mul, notes.apply(torch.sub, grads, mean), values))
 
@@ -78,6 +87,11 @@ def slopes(groups: Groups, result: Tensor, grad: Tensor) -> Tensor:
 def log_softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     """The logarithm of the softmax of the stored elements over a dimension. Differentiable."""
     groups = _groups(input, dim, dtype)
+    pattern = groups.source.sparsity
+    if _writes(groups) and rowwise.applies(pattern, groups.kept, groups.source.values):
+        return groups.source._replace(
+            data=rowwise.compute(_LOG_SOFTMAX, pattern, groups.kept, groups.source.values), fill=0
+        )
     shifted = _shifted(groups)
     total = groups.reduce(notes.apply(torch.exp, shifted))
     values = notes.apply(torch.sub, shifted, groups.at_entries(notes.apply(torch.log, total)))
@@ -110,29 +124,8 @@ def _top_at_entries(groups: Groups) -> Tensor:
 
 
 def _powers(groups: Groups) -> Tensor:
-    """The exponentials of the entries less the greatest of their groups, in a new tensor.
-
-    Of many entries a kernel computes them: torch, which has other last bits, takes 15 to 40 ns for each that is below
-    the normal numbers.
-    """
-    source, pattern = groups.source, groups.source.sparsity
-    if pattern.size < _WORTH_KERNEL or pattern.format.padded or source.dtype not in (torch.float32, torch.float64):
-        return notes.apply(torch.exp_, notes.apply(_subtracted_from, _top_at_entries(groups), groups.entries))
-    top = notes.apply(_shift, groups.reduce(groups.entries, "max"))
-    operands = [Operand(pattern, None), Operand(pattern, source.data), Operand(None, top)]
-    values, found = dispatch.run(_exponentials(groups.kept, pattern.format), operands)
-    assert found is not None
-    return pattern.resample(values, found)
-
-
-@functools.lru_cache(maxsize=256)
-def _exponentials(kept: tuple[int, ...], format: Format) -> Problem:
-    """The exponentials of a tensor at the entries of a pattern, less numbers of the kept dimensions."""
-    letters = tuple(string.ascii_lowercase[: len(format.order)])
-    numbers = tuple(letters[mode] for mode in kept)
-    at = ",".join(letters)
-    text = f"e({at}) = P({at}) * exp(A({at}) - m({','.join(numbers)}))"
-    return Problem(text, True, ("P", "A", "m"), (letters, letters, numbers), letters, format)
+    """The exponentials of the entries less the greatest of their groups, in a new tensor."""
+    return notes.apply(torch.exp_, notes.apply(_subtracted_from, _top_at_entries(groups), groups.entries))
 
 
 def _writes(groups: Groups, *others: Tensor) -> bool:
