@@ -15,7 +15,8 @@ import (
 // are the operand's, the level itself says how it is written, and what is below moves to where its parents have gone. Everything
 // is a loop over positions, so there is nothing to schedule.
 
-// Conversion reports whether a copies a tensor to a format with a conversion-only level, and which level that is.
+// Conversion reports whether a copies a tensor to a format with a conversion-only level, and which level that is. Elements that
+// the level adds to the entries are zero, which has to be what the reduction begins with.
 func Conversion(a bind.Assignment) (level int, ok bool) {
 	from, copied := a.RHS.(*index.Access)
 	to := a.LHS
@@ -23,7 +24,11 @@ func Conversion(a bind.Assignment) (level int, ok bool) {
 		from.Tensor.PatternOnly || a.Of(from.Tensor).Permuted || from.Tensor.Elem != to.Tensor.Elem {
 		return 0, false
 	}
-	return a.Result().Format.ConvertedFrom(a.Of(from.Tensor).Format)
+	level, ok = a.Result().Format.ConvertedFrom(a.Of(from.Tensor).Format)
+	if begin, known := a.Reduce.Identity(); ok && known && begin != 0 && a.Result().Format.Levels[level].Props().Filling {
+		return 0, false
+	}
+	return level, ok
 }
 
 // conversion is the lowering of one function of such a kernel.

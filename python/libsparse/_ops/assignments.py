@@ -13,12 +13,12 @@ from libsparse._lang import assignment, dtypes, operations
 from libsparse._lang.assignment import Access, Call, Expr, Statement
 from libsparse._lang.errors import FormatError, ShapeError
 from libsparse._runtime.problem import Operand
-from libsparse._storage.format import Format
+from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 
 from . import assemble, background, statements, updates
 from .einsum_reader import REDUCTIONS
-from .operands import is_sparse
+from .operands import is_sparse, to_operand
 
 
 class Job:
@@ -56,7 +56,7 @@ class Job:
             kept = is_sparse(self.old) and self.sign and self.target.indices and sparse
             format = "s" * len(self.target.indices) if kept else None
         self.background = background.Background(value)
-        self.dense: str | Format | None = None  # the format of a result that is computed sparse
+        self.wanted: str | Format | None = None  # the format of a result that is computed in another
         self._prepare(value, dict(known), format, reduce, combine)
 
     def _prepare(
@@ -75,16 +75,15 @@ class Job:
                 background.warn(self.text, found.densified)
             if found.dense and format is None and self.alone:
                 format = "dense"
-            dense = format is not None and Format(format).resolve(max(len(target.indices), 1)).is_dense
-            if (
-                dense
-                and self.alone
-                and found.fill is not None
-                and background.is_quotient(value)
-                and cmath.isnan(found.fill)
-            ):
-                # 0 / 0: kernels leave out what neither side stores
-                self.dense, format, dense = format, "s" if found.dense else None, False
+            known_format = None if format is None else Format(format).resolve(max(len(target.indices), 1))
+            dense = known_format is not None and known_format.is_dense
+            if found.fill and self.alone:  # kernels leave out what no operand stores
+                if dense and background.is_quotient(value) and cmath.isnan(found.fill):  # 0 / 0
+                    self.wanted, format, dense = format, "s" if found.dense else None, False
+                elif known_format is not None and known_format.pads:
+                    self.wanted, format = format, known_format.compressed
+                elif known_format is None and _pads_differ(value, known):
+                    format = default_format(len(target.indices))
             if found.fill is None or (self.alone and not dense):
                 self.background = found
                 value, known = found.value, {**known, **background.counts(found, known)}
@@ -128,8 +127,16 @@ class Job:
     def finished(self, data: torch.Tensor, pattern: Pattern | None) -> Operand:
         """The value of the assignment, from what its problem computes."""
         new = Operand(pattern, data, self._fill(data.dtype) if pattern is not None else 0)
-        if self.dense is not None:
-            new = assemble.to_format(new, self.dense)
+        if self.wanted is not None:
+            new = assemble.to_format(new, self.wanted)
         if self.placed:
             return updates.place(self.text, self.old, self.target, new, self.sign)
         return new if self.alone else updates.update(self.sign, self.old, new, self.target.indices, self.format)
+
+
+def _pads_differ(value: Expr, known: Mapping[str, Any]) -> bool:
+    """Whether some sparse operand has dense levels or blocks where another one has entries alone, or other blocks."""
+    read = {node for node in assignment.walk(value) if isinstance(node, Access) and is_sparse(known.get(node.name))}
+    formats = {access: to_operand(known[access.name]).sparsity.format for access in read}
+    ways = {(access.indices, format) for access, format in formats.items()}
+    return len(ways) > 1 and any(format.pads for _, format in ways)
