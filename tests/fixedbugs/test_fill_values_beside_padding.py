@@ -38,3 +38,11 @@ def test_formats_that_are_inferred(dense: torch.Tensor, first: str, second: str)
     torch.testing.assert_close(found.to_dense(), (dense + dense.T).exp())
     found = ls.evaluate("Y(i,j) = cos(A(i,j) * B(j,i))", A=A, B=B)
     torch.testing.assert_close(found.to_dense(), (dense * dense).cos())
+
+
+@pytest.mark.parametrize("text", ["A(i,j) / B(i,j)", "div(A(i,j), B(i,j))"])
+def test_stored_divisors_that_are_zero_or_no_numbers(text: str) -> None:
+    B = ls.from_coo(torch.tensor([[0, 0, 1], [0, 1, 1]]), torch.tensor([0.0, torch.nan, 2.0]), (2, 2))
+    A = ls.from_coo(torch.tensor([[1], [1]]), torch.tensor([1.0]), (2, 2))
+    found = ls.evaluate(f"Y(i,j) = {text}", A=A, B=B)
+    torch.testing.assert_close(found.to_dense(), A.to_dense() / B.to_dense(), equal_nan=True)

@@ -104,7 +104,7 @@ def _of(
     stored = list(dict.fromkeys(read))
     alike = all(set(access.indices) == kept for access in stored)
     if kept and alike and is_quotient(value) and all(found[id(arg)] is MISSING for arg in value.args):
-        value, outside = value._replace(region="some"), math.nan
+        value, outside = Call("div", value.args, "some"), math.nan  # an operator is written without its region
     if outside is MISSING or not kept:
         return Background(value)
     if isinstance(outside, (int, float, complex)) and alike:
