@@ -248,14 +248,14 @@ func (w row) view(l *lowerer, s *cin.Where, e env) (v *view, done []ir.Stmt) {
 }
 
 // isCopied reports whether the consumer of s visits the elements of the workspace one by one, and does no more at each than to assign to
-// one element of the result.
+// one element of the result: at none of them only if another operand has an entry there, since each is cleared where it is read.
 func (l *lowerer) isCopied(s *cin.Where) bool {
 	f, ok := s.Consumer.(*cin.Forall)
 	if !ok || !l.onlyCounted(s) || f.Var != cin.Written(s.Producer).Vars[0] {
 		return false
 	}
 	a, ok := f.Body.(*cin.Assign)
-	return ok && a.LHS.Tensor == l.program.Source.LHS.Tensor
+	return ok && a.LHS.Tensor == l.program.Source.LHS.Tensor && len(l.lattices.Loop(f).Points[0].Located) == 0
 }
 
 // onlyCounted reports whether the consumer of s only counts the entries one by one: not in strips, nor together with another level.
