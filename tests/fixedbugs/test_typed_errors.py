@@ -38,3 +38,12 @@ def test_dtypes_that_nothing_promotes_to(dense):
     x = torch.ones(3, 2, dtype=torch.float8_e5m2)
     with pytest.raises(ls.UnsupportedError, match="float8"):
         ls.tensor(dense) @ x
+
+
+def test_details_are_said_once(monkeypatch, tmp_path, dense):
+    for name in ("LIBSPARSE_CC", "CC"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with ls.options(cache_dir=tmp_path), pytest.raises(ls.ToolchainError) as failed:
+        ls.einsum("ij,jk->k", ls.tensor(dense), torch.ones(3, 23))
+    assert str(failed.value).count("looked for cc") == 1

@@ -67,7 +67,7 @@ def einsum(
         question.problem()._replace(text=str(equation)).extents(plain)
         raise
     except LibsparseError as error:
-        error.args = (_titled(str(error), question), *error.args[1:])
+        error.args = tuple([_titled(str(part), question) for part in error.args[:1]]) + error.args[1:]
         raise
 
 
