@@ -33,6 +33,9 @@ func (c Assemble) String() string {
 func (c Assemble) Apply(p *cin.Program) (*cin.Program, error) {
 	lhs := p.Source.LHS
 	s := p.Source.Result()
+	if len(lhs.Vars) == 0 {
+		return nil, failf(c, "%s is a single value, so there is nothing to assemble", lhs)
+	}
 	if !s.Discovered() {
 		return nil, failf(c, "the pattern of %s in format %q is known, so there is nothing to assemble", lhs, s.Format)
 	}

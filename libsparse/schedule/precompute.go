@@ -274,9 +274,9 @@ func (c Precompute) storage(p *cin.Program, held []index.Var, tells, known bool)
 	case !told(storage):
 		return "", failf(c, "there is no storage %q; it is tile, array, row, scatter, bitmap, bytemap, blocks, adaptive, list, hash or lookup", storage)
 	case derived >= 0:
-		return "", failf(c, "a %s holds coordinates, which the derived variable %s has none of; keep it as a tile or an array", storage, held[derived])
+		return "", failf(c, "%q keeps coordinates, which the derived variable %s has none of; keep it as a tile or an array", storage, held[derived])
 	case len(held) == 0:
-		return "", failf(c, "a %s needs a variable; keep a single value as a tile", storage)
+		return "", failf(c, "%q needs a variable; keep a single value as a tile", storage)
 	case storage == cin.Lookup && len(held) > 1:
 		return "", failf(c, "a lookup is over one variable, not over %v; keep it as a row", held)
 	default:

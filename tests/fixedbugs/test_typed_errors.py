@@ -47,3 +47,17 @@ def test_details_are_said_once(monkeypatch, tmp_path, dense):
     with ls.options(cache_dir=tmp_path), pytest.raises(ls.ToolchainError) as failed:
         ls.einsum("ij,jk->k", ls.tensor(dense), torch.ones(3, 23))
     assert str(failed.value).count("looked for cc") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "said"),
+    [
+        ("ij->", "assemble(append)", "out is a single value"),
+        ("ij,jk->ik", "precompute(all, w, at=3, adaptive)", '"adaptive" needs a variable'),
+    ],
+)
+def test_words_of_refused_commands(dense, text, command, said):
+    operands = [ls.tensor(dense), torch.ones(3, 2)][: text.count(",") + 1]
+    schedule = ls.schedule(text, *operands).then(command)
+    with pytest.raises(ls.UnsupportedError, match=said):
+        schedule.run()
