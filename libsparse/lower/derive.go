@@ -205,7 +205,11 @@ func (l *lowerer) tiles(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []
 // joined lowers one full tile and one of the tail's width, which ends where the values do, with one loop between them and what is inside.
 func (l *lowerer) joined(f *cin.Forall, s *cin.Split, e env) []ir.Stmt {
 	shifted := l.Index(string(f.Var) + "_shifted")
-	full, tail := l.tile(f, s, e, ir.Const(0), s.Factor), l.tile(f, s, e, shifted, s.Tail)
+	full := l.tile(f, s, e, ir.Const(0), s.Factor)
+	shared := e.region.workspaces
+	e.region.workspaces = nil // both are in use at once, so that each has its own
+	tail := l.tile(f, s, e, shifted, s.Tail)
+	e.region.workspaces = shared
 	if len(full) == 0 {
 		return nil
 	}
