@@ -105,7 +105,8 @@ class _Gradient:
         derived = _derivative(problem, number, _complex(problem, operands))
         self.value, self.reduce, (self.result, unit, self.types), self.factors, self.definitions = derived
         # Not made once for all: if torch traced what came first, it would be one of the tensors that stand for others.
-        self.known[unit.name] = torch.tensor(1j, device="cpu")
+        # The default dtype may have no complex one.
+        self.known[unit.name] = torch.tensor(1j, dtype=torch.complex64, device="cpu")
 
     def values(self, grad: Operand, out: Operand) -> Tensor:
         """The gradient, values or a dense tensor, given the gradient of the result and the result, not rounded."""
