@@ -184,8 +184,9 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
         check_memory_format(self, kwargs.pop("memory_format", None))
         if args and isinstance(args[0], Tensor):
             args = (args[0].device, args[0].dtype, *args[1:])
-        values = self.values().to(*args, **kwargs)
-        if values is self._held:
+        stored = self._operand().values
+        values = stored.to(*args, **kwargs)
+        if values is stored:
             return self
         fill = self._fill
         if fill != 0 and values.dtype != self.dtype:

@@ -73,9 +73,8 @@ implements(Tensor.type)(lambda input, *args, **kwargs: input.type(*args, **kwarg
 
 @implements(Tensor.cpu)
 def cpu(input: Any, *, memory_format: torch.memory_format | None = None) -> Any:
-    """The tensor itself."""
-    check_memory_format(input, memory_format)
-    return input
+    """The tensor itself; one on the device "meta" has no elements to bring."""
+    return input.to("cpu", memory_format=memory_format)
 
 
 @implements(*named("cuda xpu mtia ipu hpu", Tensor))

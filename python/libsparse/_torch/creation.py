@@ -11,11 +11,12 @@ from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import foreign
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
+from libsparse._tensor.placement import check_device
 
 from .registry import implements, named
 
 _FREE = {"empty_like": torch.zeros_like, "rand_like": torch.rand_like, "randn_like": torch.randn_like}
-_PLAIN = {"dtype", "requires_grad"}
+_PLAIN = {"dtype", "device", "requires_grad"}
 
 
 @implements(*named("zeros_like", torch))
@@ -42,9 +43,7 @@ def full_like(input: Any, fill_value: Any, **kwargs: Any) -> Operand:
 
 def _like(input: Any, make: Any, fill: Any, kwargs: dict[str, Any]) -> Operand:
     source = to_operand(input)
-    device = kwargs.get("device")
-    if device is not None and torch.device(device).type != "cpu":
-        raise UnsupportedError(f"device is {device}; the tensor ({source}) is on the CPU, where libsparse computes")
+    check_device(input, [kwargs.get("device")])
     given = {name: value for name, value in kwargs.items() if name in _PLAIN}
     values = make(source.values.detach(), **given)
     if fill != 0:
