@@ -59,6 +59,9 @@ def view_as(input: Any, other: Any) -> Any:
             "that requires grad, as an argument or a result of forward, and would lose its gradient; use "
             "A.register_hook, or pass A.values(), of which A.with_values(values) makes the tensor again"
         )
+    if other is input and is_sparse(input) and input.requires_grad and torch.is_grad_enabled():
+        source = to_operand(input)  # what watches gradients looks for the node of a leaf behind that of its view
+        return source.with_data(source.values.view_as(source.values))
     return reshape_as(input, other)
 
 
