@@ -201,6 +201,7 @@ norm | A.{name}() -> tensor(2.2361)
 numpy | A.to_dense().{name}().shape -> (2, 2)
 pattern | A.{name} -> Pattern(shape=(2, 2), nnz=2, format='csr')
 permute | A.{name}(1, 0).to_dense().tolist() -> [[0.0, 1.0], [2.0, 0.0]]
+pin_memory | (A.{name}() if torch.cuda.is_available() else A).shape -> torch.Size([2, 2])
 pos | A.{name}(1).tolist() -> [0, 1, 2]
 register_hook \
     | W = ls.eye(2).requires_grad_(); _ = W.{name}(torch.neg); W.sum().backward(); W.grad.sum().item() -> -2.0

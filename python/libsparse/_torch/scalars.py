@@ -85,4 +85,8 @@ def get_device(input: Any) -> int:
 @implements(Tensor.is_pinned)
 def is_pinned(input: Any, device: Any = None) -> bool:
     """Whether every array is in pinned memory."""
-    return all(array.is_pinned() for array in (*input.pattern.tensors(), input.values()))
+    data = to_operand(input).data
+    return all(array.is_pinned() for array in (*input.pattern.tensors(), *(() if data is None else [data])))
+
+
+implements(Tensor.pin_memory)(lambda input, *args, **options: input.pin_memory(*args, **options))
