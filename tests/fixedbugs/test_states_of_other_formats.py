@@ -43,3 +43,14 @@ def test_tensors_that_are_exchanged(assign):
     assert layer.weight is weight
     assert weight.requires_grad
     assert torch.equal(weight.to_dense(), state["weight"].to_dense())
+
+
+@pytest.mark.parametrize("assign", [False, True])
+def test_states_that_are_not_sparse(assign):
+    layer = ls.nn.SparseLinear(5, 6, density=0.5)
+    state, weight = layer.state_dict(), layer.weight
+    with pytest.raises(ls.FormatError, match=r"weight: the state has a dense weight .* SparseLinear.from_dense"):
+        layer.load_state_dict({**state, "weight": torch.zeros(6, 5)}, assign=assign)
+    with pytest.raises(RuntimeError, match=r'parameter named "weight", expected torch\.Tensor'):
+        layer.load_state_dict({**state, "weight": 3}, assign=assign)
+    assert layer.weight is weight

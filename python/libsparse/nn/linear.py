@@ -229,10 +229,10 @@ class SparseLinear(nn.Module):
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
     ) -> None:
-        """Refuses a weight with other entries, by an error that says what to do."""
-        found = state_dict.get(f"{prefix}weight")
-        if found is not None and not local_metadata.get("assign_to_params_buffers", False):
-            rewiring.check_loaded(f"{prefix}weight", found, self.weight)
+        """Refuses a dense weight, and one with other entries, by an error that says what to do."""
+        found, assigned = state_dict.get(f"{prefix}weight"), local_metadata.get("assign_to_params_buffers", False)
+        if isinstance(found, Tensor):
+            rewiring.check_loaded(f"{prefix}weight", found, self.weight, assigned)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def extra_repr(self) -> str:

@@ -167,8 +167,8 @@ def take_over(weight: Any, changed: Any, before: Blocks, keys: Tensor, optimizer
     weight.data, weight.grad = changed, None
 
 
-def check_loaded(name: str, found: Any, weight: Any) -> None:
-    """Refuses a loaded weight that is dense or has other entries than the layer's.
+def check_loaded(name: str, found: Any, weight: Any, assigned: bool) -> None:
+    """Refuses a loaded weight that is dense or, where it is not to take the place of the layer's, has other entries.
 
     Raises:
         FormatError: It is, with advice.
@@ -179,7 +179,7 @@ def check_loaded(name: str, found: Any, weight: Any) -> None:
             "into an nn.Linear, and use SparseLinear.from_dense"
         )
     same = found.shape == weight.shape and same_entries(found.to_format(weight.format).pattern, weight.pattern)
-    if not same:
+    if not same and not assigned:
         raise ls.FormatError(
             f"{name}: the state has {found.nnz} entries of {found.pattern}, other places than the {weight.nnz} of this "
             f"layer; make the layer with mask=state[{name!r}], or load with assign=True before the optimizer is made"
