@@ -12,6 +12,7 @@ from torch._subclasses.functional_tensor import FunctionalTensor
 from libsparse._lang.errors import UnsupportedError
 
 _FAKE = (FakeTensor, FunctionalTensor)
+JIT_TRACE = "torch.jit.trace can't follow kernels of libsparse; use torch.export.export or torch.compile"
 _jit_trace = torch._C._get_tracing_state
 
 
@@ -27,9 +28,7 @@ def refuse_jit_trace() -> None:
         UnsupportedError: It is.
     """
     if _jit_trace() is not None:
-        raise UnsupportedError(
-            "torch.jit.trace can't follow kernels of libsparse; use torch.export.export or torch.compile"
-        )
+        raise UnsupportedError(JIT_TRACE)
 
 
 def is_unknown(extent: Any) -> bool:

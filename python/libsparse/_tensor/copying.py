@@ -1,4 +1,4 @@
-"""Copying: deep copies, pickles, and copies of other types or in other memory of a SparseTensor; mixed into it."""
+"""Copying: deep copies, pickles, copies of other types, and other memory for a SparseTensor; mixed into it."""
 
 from __future__ import annotations
 
@@ -60,6 +60,14 @@ class Copying:
             return self.to(torch.empty(0, device="cpu").type(dtype).dtype)
         except (TypeError, ValueError, RuntimeError) as error:
             raise DtypeError(f"type: {error}") from None
+
+    def share_memory_(self) -> Any:
+        """Moves every array to shared memory."""
+        for array in self._pattern.tensors():
+            array.share_memory_()
+        if self._held is not None:
+            self._held.share_memory_()
+        return self
 
     def pin_memory(self, device: Any = None) -> Any:
         """A copy with every array in pinned memory, from which devices read faster; the tensor itself where it is."""

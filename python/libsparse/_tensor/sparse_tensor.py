@@ -14,13 +14,13 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 
-from libsparse._lang.errors import DtypeError, FormatError
+from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
 from libsparse._ops import assemble, export, layouts, products
 from libsparse._ops.operands import check_values
 from libsparse._ops.prepared_products import PreparedProduct
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Operand
-from libsparse._storage.fakes import is_fake
+from libsparse._storage.fakes import JIT_TRACE, is_fake
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 from libsparse._trace.patterns import TracedPattern, forget_symbols
@@ -232,18 +232,15 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
         if _dispatch_modes():
             follow_parts(self)
         held = self._held
-        if held is not None and held.numel() != self._pattern.size:
-            check_values(self._pattern, held)
+        if held is not None:
+            try:
+                size = held.numel()
+            except RuntimeError as error:  # of torch.jit.trace, which takes no constant that requires grad
+                raise UnsupportedError(JIT_TRACE) from error
+            if size != self._pattern.size:
+                check_values(self._pattern, held)
         whole: Operand = self._whole
         return whole
-
-    def share_memory_(self) -> SparseTensor:
-        """Moves every array to shared memory."""
-        for array in self._pattern.tensors():
-            array.share_memory_()
-        if self._held is not None:
-            self._held.share_memory_()
-        return self
 
     # Operators -------------------------------------------------------------------------------------------------
 
