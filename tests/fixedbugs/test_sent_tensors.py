@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.distributed as dist
+from torch.distributed import fsdp
 from torch.nn.parallel import DistributedDataParallel
 
 import libsparse as ls
@@ -51,3 +52,13 @@ def test_attributes_are_not_sent():
 def test_functions_of_torch_distributed_have_their_name():
     with pytest.raises(ls.UnsupportedError, match=r"torch.distributed.all_reduce .* work on A.values"):
         dist.all_reduce(ls.eye(3))
+
+
+@pytest.mark.skipif(not hasattr(fsdp, "fully_shard"), reason="torch 2.6 is the first with it")
+def test_sharded_modules():
+    with pytest.raises(ls.DtypeError, match=r"the source \(shape \(6, 5\), .*fully_shard takes a parameter of values"):
+        fsdp.fully_shard(ls.nn.SparseLinear(5, 6, density=0.5))
+    model = torch.nn.Sequential(torch.nn.Linear(4, 5), ls.nn.SparseLinear(5, 6, density=0.5))
+    fsdp.fully_shard(model, ignored_params={model[1].weight})
+    model(torch.rand(3, 4)).sum().backward()
+    assert model[1].weight.grad is not None

@@ -96,10 +96,17 @@ def has_compatible_shallow_copy_type(input: Any, other: Any) -> bool:
 @implements(Tensor.copy_)
 def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     """Copies the values, and what is not stored, of a tensor with the same entries in any format."""
-    if not is_sparse(target) or not is_sparse(source):
+    if not is_sparse(target):
         raise DtypeError(
-            "copy_ between sparse and dense tensors is not possible; use to_dense or ls.tensor, or assign=True to load "
-            "a state of the other kind"
+            f"copy_: the source ({to_operand(source)}) is sparse, and the target (shape {tuple(target.shape)}) dense; "
+            "use A.to_dense(), or assign=True to load a state of the other kind. torch.distributed.fsdp.fully_shard "
+            "takes a parameter of values, of which forward makes the tensor by A.with_values(values), or the sparse "
+            "one among its ignored_params"
+        )
+    if not is_sparse(source):
+        raise DtypeError(
+            f"copy_: the target ({to_operand(target)}) is sparse, and the source no SparseTensor; use ls.tensor, or "
+            "assign=True to load a state of the other kind"
         )
     comparable = target.shape == source.shape  # and so the format is one of the source's modes
     own, found = to_operand(target), to_operand(source.to_format(target.format) if comparable else source)
