@@ -79,3 +79,23 @@ def test_fractions_that_are_no_numbers() -> None:
 def test_budgets_of_numpy_and_torch(number: Any) -> None:
     A = ls.tensor(torch.ones(4, 4).tril())
     assert len(ls.tune("ij,j->i", A, torch.ones(4), budget=number, seconds=np.float32(60))[0].trials) <= 2
+
+
+def test_moments_go_with_their_weights_after_a_step_that_raised() -> None:
+    def refuse(*_: Any) -> None:
+        raise ValueError
+
+    layer = ls.nn.SparseLinear(12, 10, density=0.3)
+    optimizer = torch.optim.Adam(layer.parameters())
+    layer(torch.rand(4, 12)).square().sum().backward()
+    optimizer.step()
+    before = layer.weight.detach().with_values(optimizer.state[layer.weight]["exp_avg"].clone()).to_dense()
+    handle = optimizer.register_step_pre_hook(refuse)
+    with pytest.raises(ValueError):  # noqa: PT011  # its own
+        optimizer.step()
+    handle.remove()
+    kept = layer.prune(0.5, optimizer)
+    layer.grow(kept, optimizer, generator=torch.Generator().manual_seed(0))
+    after = layer.weight.detach().with_values(optimizer.state[layer.weight]["exp_avg"]).to_dense()
+    assert after.count_nonzero() == layer.weight.nnz - kept
+    assert torch.equal(after, torch.where(after != 0, before, 0))

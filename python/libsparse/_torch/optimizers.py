@@ -25,8 +25,7 @@ _lent: WeakKeyDictionary[Any, list[tuple[SparseTensor, Tensor]]] = WeakKeyDictio
 
 def _lend_values(optimizer: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
     """Puts the values of sparse parameters in their places, before a step; returns the arguments that it is to have."""
-    if optimizer in _lent:  # the last step raised
-        _take_back(optimizer, args, kwargs)
+    settle(optimizer)
     lent: list[tuple[SparseTensor, Tensor]] = []
     for params, place in _sparse_places(optimizer):
         param = params[place]
@@ -41,6 +40,12 @@ def _lend_values(optimizer: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | No
         return None
     _lent[optimizer] = lent
     return tuple(_guarded(optimizer, a) for a in args), {n: _guarded(optimizer, a) for n, a in kwargs.items()}
+
+
+def settle(optimizer: Any) -> None:
+    """Gives an optimizer its sparse parameters and their state back, if its last step raised."""
+    if optimizer in _lent:
+        _take_back(optimizer, (), {})
 
 
 def _guarded(optimizer: Any, closure: Any) -> Any:

@@ -10,6 +10,7 @@ from torch import Tensor
 import libsparse as ls
 from libsparse._lang.records import NamedTuple
 from libsparse._ops.operands import same_entries
+from libsparse._torch import optimizers
 
 from . import magnitude
 
@@ -154,6 +155,8 @@ def take_over(weight: Any, changed: Any, before: Blocks, keys: Tensor, optimizer
         keys: The keys of the blocks of `changed`, ascending.
         optimizer: One that has the parameter, or None.
     """
+    if optimizer is not None:
+        optimizers.settle(optimizer)
     state = {} if optimizer is None else optimizer.state.get(weight, {})
     old, order = before.keys.sort()
     place = torch.searchsorted(old, keys).clamp(max=max(len(old) - 1, 0))
