@@ -1,8 +1,8 @@
 """torch's optimizers on SparseTensors: a step takes the vector of stored values of each sparse parameter.
 
-torch calls the two functions before and after the steps of every optimizer, so that no optimizer needs to know sparse
-tensors: during a step its parameter groups hold the values, which are leaves of autograd themselves, and between steps
-the SparseTensors that the user handed over. State that an optimizer keeps is 1-D, as for a dense vector.
+Two hooks before and after the steps of an optimizer see to that, so that none needs to know sparse tensors: during a
+step its parameter groups hold the values, which are leaves of autograd themselves, and between steps the SparseTensors
+that the user handed over. State that an optimizer keeps is 1-D, as for a dense vector.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from libsparse._lang.errors import UnsupportedError
 from libsparse._tensor.sparse_tensor import SparseTensor
 
 _OF_MATRICES = frozenset(["Muon"])  # optimizers whose updates of a sparse matrix are dense
+
+_NAME = "libsparse"  # among the hooks of an optimizer
 
 _lent: WeakKeyDictionary[Any, list[tuple[SparseTensor, Tensor]]] = WeakKeyDictionary()
 """The sparse parameters of the optimizers that are in a step, each with its values."""
@@ -100,5 +102,14 @@ def values_of(value: Any) -> Any:
     return value._operand().values if isinstance(value, SparseTensor) else value
 
 
-hooks.register_optimizer_step_pre_hook(_lend_values)
-hooks.register_optimizer_step_post_hook(_take_back)
+def _surround(optimizer: Any, args: Any, kwargs: Any) -> None:
+    """Puts the two functions next to the step, so that hooks of the user's on this optimizer see its parameters."""
+    if next(_sparse_places(optimizer), None) is None and optimizer not in _lent:
+        return
+    before, after = optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks
+    before[_NAME], after[_NAME] = _lend_values, _take_back
+    before.move_to_end(_NAME)
+    after.move_to_end(_NAME, last=False)
+
+
+hooks.register_optimizer_step_pre_hook(_surround)
