@@ -15,12 +15,17 @@ import (
 )
 
 // Steps are rowwise if each but the last leaves one number for each row to those after it, as the greatest score and the sum of the powers are
-// for a softmax. One nest computes them: the loop over the rows has a loop for each step in it, and the numbers are scalars. The entries of
-// a row come from memory once, and are near for the later loops.
+// for a softmax, or some for each where entries are dense blocks, as those of several heads are. One nest computes them: the loop over the rows
+// has a loop for each step in it, and the numbers are scalars, or tiles. The entries of a row come from memory once, and are near for the later loops.
 type rowwise struct {
-	rows  []index.Var
-	steps []*index.Assignment
+	rows []index.Var
+	// columns are the variables that tell the numbers of a row apart.
+	columns []index.Var
+	steps   []*index.Assignment
 }
+
+// widest is how many columns a tile has at most.
+const widest = 64
 
 // byRows is the only nest of rowwise steps, nil where they need a nest each, or are to have one.
 func (c *Compilation) byRows(steps []*index.Assignment, output Output) *Nest {
@@ -31,9 +36,12 @@ func (c *Compilation) byRows(steps []*index.Assignment, output Output) *Nest {
 	if output.Format == "" {
 		output.Format = resultFormat(c.bound(last))
 	}
-	r := &rowwise{rows: steps[0].LHS.Vars, steps: steps}
 	table := c.described(steps, output)
-	if table == nil || !r.numbers() || !r.contiguous(table) || !r.known(table) {
+	if table == nil {
+		return nil
+	}
+	r := rowsOf(steps, table)
+	if !r.numbers() || !r.contiguous(table) || !r.known(table) {
 		return nil
 	}
 	n := c.nest(bind.Assignment{Assignment: last, Table: table}, c.Operands, output)
@@ -48,6 +56,25 @@ func (c *Compilation) byRows(steps []*index.Assignment, output Output) *Nest {
 		return nil
 	}
 	return n
+}
+
+// rowsOf are steps with the variables of their numbers divided: those of rows are stored above all that a number is reduced over.
+func rowsOf(steps []*index.Assignment, b *bind.Table) *rowwise {
+	r := &rowwise{steps: steps}
+	for _, v := range steps[0].LHS.Vars {
+		below := false
+		for _, acc := range index.Accesses(steps[0].RHS) {
+			stored := b.Stored(acc)
+			at := slices.Index(stored, v)
+			below = below || at >= 0 && slices.ContainsFunc(stored[:at], func(u index.Var) bool { return !slices.Contains(steps[0].LHS.Vars, u) })
+		}
+		if below {
+			r.columns = append(r.columns, v)
+		} else {
+			r.rows = append(r.rows, v)
+		}
+	}
+	return r
 }
 
 // described is how tensors are stored where each step but the last leaves a number for each row; nil where the result has no such format.
@@ -66,20 +93,20 @@ func (c *Compilation) described(steps []*index.Assignment, output Output) *bind.
 
 // numbers reports whether steps leave numbers of the rows alone to each other, which the last one's result has.
 func (r *rowwise) numbers() bool {
-	last := r.last().LHS.Vars
-	if len(r.rows) == 0 || slices.ContainsFunc(r.rows, func(v index.Var) bool { return !slices.Contains(last, v) }) {
+	last, own := r.last().LHS.Vars, r.steps[0].LHS.Vars
+	if len(r.rows) == 0 || slices.ContainsFunc(own, func(v index.Var) bool { return !slices.Contains(last, v) }) {
 		return false
 	}
-	if len(r.last().Reduced()) > 0 && len(last) > len(r.rows) {
+	if len(r.last().Reduced()) > 0 && (len(last) > len(r.rows) || len(r.columns) > 0) {
 		return false
 	}
 	for i, step := range r.steps {
-		number := len(step.Reduced()) > 0 && slices.Equal(step.LHS.Vars, r.rows) && step.LHS.Windows == nil
+		number := len(step.Reduced()) > 0 && slices.Equal(step.LHS.Vars, own) && step.LHS.Windows == nil
 		if i < len(r.steps)-1 && !number {
 			return false
 		}
 		for _, acc := range index.Accesses(step.RHS) {
-			if r.holds(acc.Tensor) && !slices.Equal(acc.Vars, r.rows) || acc.Windows != nil {
+			if r.holds(acc.Tensor) && !slices.Equal(acc.Vars, own) || acc.Windows != nil {
 				return false
 			}
 		}
@@ -135,6 +162,9 @@ func (r *rowwise) implies(b *bind.Table, reader, number *index.Assignment) bool 
 	}
 	for n, v := range filled {
 		all := lattice.Build(b, number.RHS, v).Points
+		if slices.Contains(r.columns, v) {
+			continue
+		}
 		if len(all) != 1 || all[0].Full || len(all[0].Iterators) != 1 {
 			return false
 		}
@@ -169,9 +199,15 @@ func (r *rowwise) holds(t *index.Tensor) bool {
 	return slices.ContainsFunc(r.steps[:len(r.steps)-1], func(s *index.Assignment) bool { return s.LHS.Tensor == t })
 }
 
-// inner are the variables of a step but for those of the rows.
+// inner are the variables of a step but for those of the rows: the columns last.
 func (r *rowwise) inner(step *index.Assignment) []index.Var {
-	return slices.DeleteFunc(step.Vars(), func(v index.Var) bool { return slices.Contains(r.rows, v) })
+	outer := slices.DeleteFunc(step.Vars(), func(v index.Var) bool { return slices.Contains(r.rows, v) || slices.Contains(r.columns, v) })
+	for _, v := range r.columns {
+		if slices.Contains(step.Vars(), v) {
+			outer = append(outer, v)
+		}
+	}
+	return outer
 }
 
 // whole is the assignment that the steps compute together: each number is written as the reduction that it is.
@@ -216,9 +252,17 @@ func (r *rowwise) program(a bind.Assignment) *cin.Program {
 	numbers := map[*index.Tensor]*index.Access{}
 	scalar := func(t *index.Tensor) *index.Access {
 		w := &index.Tensor{Name: t.Name, Elem: t.Elem.Accum()} // halves are not rounded in between
-		p.Source = p.Source.With(w, bind.Storage{Format: format.AllDense(0), Index: a.Result().Index})
+		stored := bind.Storage{Format: format.AllDense(len(r.columns)), Index: a.Result().Index}
 		p.Workspaces[w] = cin.Tile
-		numbers[t] = &index.Access{Tensor: w}
+		for _, v := range r.columns {
+			n := a.Extent(v)
+			stored.Extents = append(stored.Extents, n)
+			if !index.Exact(n) || n > widest {
+				p.Workspaces[w] = cin.Array
+			}
+		}
+		p.Source = p.Source.With(w, stored)
+		numbers[t] = &index.Access{Tensor: w, Vars: r.columns}
 		return numbers[t]
 	}
 	var fill []cin.Stmt // the nest of each number
@@ -262,7 +306,7 @@ func (r *rowwise) decide(n *Nest) *autoschedule.Decision {
 	for i, step := range r.steps {
 		steps[i] = bind.Assignment{Assignment: step, Table: n.Assignment.Table}
 	}
-	d := autoschedule.Rowwise(steps, r.rows, n.Machine)
+	d := autoschedule.Rowwise(steps, r.rows, r.columns, n.Machine)
 	at := n.Naive
 	d.Commands = slices.DeleteFunc(d.Commands, func(c schedule.Command) bool {
 		next, err := schedule.Apply(at, []schedule.Command{c})

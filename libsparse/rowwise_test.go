@@ -13,7 +13,7 @@ import (
 // byRow is a request whose operands A, P, B, C and D have one pattern, and E another one; the others are dense.
 func byRow(expr, format, result string, elem dtype.T) *Request {
 	r := &Request{Expr: expr, Output: Output{Dtype: string(elem), Format: result}}
-	for _, name := range []string{"A", "P", "B", "C", "D", "E", "X", "x", "b"} {
+	for _, name := range []string{"A", "P", "B", "C", "D", "E", "X", "x", "b", "F", "G", "H", "F_"} {
 		if !strings.Contains(expr, name+"(") {
 			continue
 		}
@@ -25,6 +25,11 @@ func byRow(expr, format, result string, elem dtype.T) *Request {
 			o.Format, o.Shape, o.NNZ = "d", []int64{33}, 0
 		case "b":
 			o.Format, o.Shape, o.NNZ = "d", []int64{17}, 0
+		case "F", "G", "H", "F_":
+			o.Format, o.Shape = "dsd", []int64{17, 33, 4}
+			if len(r.Operands) > 0 {
+				o.SamePattern = new(int)
+			}
 		case "E":
 		default:
 			if len(r.Operands) > 0 {
@@ -51,6 +56,9 @@ func TestRowwise(t *testing.T) {
 		{"m(i) = sum(A(i,k)); y(i) = sum(B(i,j) * (C(i,j) - m(i)) * x(j))", "ds", "d", 1},
 		{"m(i) max= X(i,k); Y(i,j) = A(i,j) * exp(B(i,j) - m(i))", "ds", "ds", 1},
 		{"s(j) = sum(A(k,j)); Y(i,j) = B(i,j) * s(j)", "ds:1,0", "ds:1,0", 1},
+		// Entries are blocks of four.
+		{"m(i,h) max= F(i,k,h); Y(i,j,h) = G(i,j,h) * exp(H(i,j,h) - m(i,h))", "ds", "dsd", 1},
+		{"s(i,h) = sum(F(i,k,h) * G(i,k,h)); Y(i,j,h) = H(i,j,h) - F_(i,j,h) * s(i,h)", "ds", "dsd", 1},
 		// A row without entries of E has no greatest one.
 		{"m(i) max= E(i,k); Y(i,j) = A(i,j) * exp(B(i,j) - m(i))", "ds", "ds", 2},
 		{"m(i) max= A(i,k); y(i) = b(i) - m(i)", "ds", "d", 2},
@@ -64,7 +72,7 @@ func TestRowwise(t *testing.T) {
 			for seed, density := range []float64{0.05, 0.3, 1} {
 				rng := rand.New(rand.NewPCG(uint64(seed), 2))
 				r := byRow(row.expr, row.format, row.result, elem)
-				z := sizes{vars: map[index.Var]int{"i": 17, "j": 33, "k": 33, "l": 33}}
+				z := sizes{vars: map[index.Var]int{"i": 17, "j": 33, "k": 33, "l": 33, "h": 4}}
 				if strings.Contains(row.expr, "(k,j)") {
 					z.vars["k"] = 17
 				}

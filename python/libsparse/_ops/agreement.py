@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from libsparse._lang.errors import DtypeError, ShapeError
@@ -39,15 +39,15 @@ def check(title: str, **operands: tuple[Any, str]) -> None:
     """
     found: dict[str, tuple[int, str]] = {}
     leading = []
-    documented = ", ".join(f"{name} ({', '.join(words.split())})" for name, (_, words) in operands.items())
     for name, (value, words) in operands.items():
         if not is_tensor(value):
-            raise DtypeError(f"{title}: {name} is a {type(value).__name__}; expected a tensor: {documented}")
+            raise DtypeError(f"{title}: {name} is a {type(value).__name__}; expected a tensor: {_documented(operands)}")
         axes = words.replace("...", "").split()
         many = "..." in words
         if len(value.shape) < len(axes) or (not many and len(value.shape) > len(axes)):
             raise ShapeError(
-                f"{title}: {name} ({to_operand(value)}) has {len(value.shape)} dimensions; expected {documented}"
+                f"{title}: {name} ({to_operand(value)}) has {len(value.shape)} dimensions; expected "
+                f"{_documented(operands)}"
             )
         if many:
             leading.append((name, value.shape[: len(value.shape) - len(axes)]))
@@ -56,16 +56,17 @@ def check(title: str, **operands: tuple[Any, str]) -> None:
             if first != extent:
                 told = ", ".join(f"{n} ({to_operand(v)})" for n, (v, _) in operands.items())
                 raise ShapeError(
-                    f"{title}: {owner} has extent {first} and {name} {extent} for {axis} in {documented}; got {told}: "
-                    "transpose one of them?"
+                    f"{title}: {owner} has extent {first} and {name} {extent} for {axis} in {_documented(operands)}; "
+                    f"got {told}: transpose one of them?"
                 )
-    _broadcast(title, leading, documented)
-
-
-def _broadcast(title: str, leading: list[tuple[str, Any]], documented: str) -> None:
-    """Leading dimensions agree, or are 1."""
-    if broadcast(*(shape for _, shape in leading)) is None:
+    if any(shape for _, shape in leading) and broadcast(*(shape for _, shape in leading)) is None:
         told = ", ".join(f"{name} {tuple(shape)}" for name, shape in leading)
         raise ShapeError(
-            f"{title}: the leading dimensions do not broadcast: {told}; expected {documented}, these equal or 1"
+            f"{title}: the leading dimensions do not broadcast: {told}; expected {_documented(operands)}, these equal "
+            "or 1"
         )
+
+
+def _documented(operands: Mapping[str, tuple[Any, str]]) -> str:
+    """The names of all dimensions, for messages."""
+    return ", ".join(f"{name} ({', '.join(words.split())})" for name, (_, words) in operands.items())

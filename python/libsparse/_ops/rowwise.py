@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 import string
 
@@ -17,24 +18,39 @@ _READ = re.compile(r"\{(\w)\}")
 
 
 def applies(pattern: Pattern, kept: tuple[int, ...], *values: Tensor) -> bool:
-    """Whether the dimensions `kept` of a pattern are its rows: the outer ones of its format, and stored as a whole."""
-    format, count = pattern.format, len(kept)
-    if format.padded or any(not tensor.is_floating_point() for tensor in values):
+    """Whether the dimensions `kept` of a pattern are its rows, outermost in its format, and those of its blocks."""
+    format = pattern.format
+    rows, blocks = _sides(format, kept)
+    if not rows or format.padded or any(not tensor.is_floating_point() for tensor in values):
         return False
-    if count == 0 or sorted(format.order[:count]) != list(kept) or any(level != "d" for level in format.levels[:count]):
+    if len(rows) + len(blocks) < len(kept):
         return False
     # Graphs don't know that several operands have one pattern.
     return not tape.is_seen([Operand(pattern, tensor) for tensor in values])
+
+
+def block(pattern: Pattern, kept: tuple[int, ...]) -> int:
+    """How many elements of the dimensions `kept` stand side by side at each entry."""
+    return math.prod(pattern.shape[mode] for mode in _sides(pattern.format, kept)[1])
+
+
+@functools.lru_cache(maxsize=256)
+def _sides(format: Format, kept: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The dimensions among `kept` that are the outer ones of a format, and the inner ones: dense, with none between."""
+    dense = [level == "d" and mode in kept for level, mode in zip(format.levels, format.order, strict=True)]
+    outer = next((n for n, whole in enumerate(dense) if not whole), len(dense))
+    inner = next((n for n, whole in enumerate(reversed(dense)) if not whole), 0)
+    return format.order[:outer], format.order[len(dense) - inner :]
 
 
 def compute(text: str, pattern: Pattern, kept: tuple[int, ...], *values: Tensor) -> Tensor:
     """The values of a tensor with a pattern, by assignments.
 
     Args:
-        text: The assignments: `{k}` stands for the indices of the rows, `{P}` for an element of the pattern, `{0}`,
+        text: The assignments: `{k}` stands for the indices of `kept`, `{P}` for an element of the pattern, `{0}`,
             `{1}` and so on for elements of tensors with that pattern, `{Y}` for one of the result.
         pattern: The pattern.
-        kept: The dimensions that number the rows.
+        kept: The dimensions that number the rows, and those of blocks.
         values: The values of `{0}`, `{1}`...
     """
     problem, read = _problem(text, pattern.format, kept)
@@ -47,7 +63,7 @@ def compute(text: str, pattern: Pattern, kept: tuple[int, ...], *values: Tensor)
 @functools.lru_cache(maxsize=256)
 def _problem(text: str, format: Format, kept: tuple[int, ...]) -> tuple[Problem, list[int | None]]:
     """The problem, and which values each of its operands has, None for those that are patterns."""
-    rows = tuple(f"i{mode}" for mode in format.order[: len(kept)])
+    rows = tuple(f"i{mode}" for side in _sides(format, kept) for mode in side)
     names: list[str] = []
     read: list[int | None] = []
     inputs: list[tuple[str, ...]] = []

@@ -18,6 +18,8 @@ from libsparse._runtime.problem import Operand
 from . import rowwise
 from .reductions import Groups
 
+_LANES = 16  # elements of a vector at most
+_FEW = 1 << 15  # elements, of which calls of several kernels take longer than exponentials
 # What is computed row by row, as rowwise.compute reads it: {0} are the values, {1} the gradient of the result.
 _SOFTMAX = "m({k}) max= {0}; s({k}) = sum({P} * exp({0} - m({k}))); {Y} = {P} * exp({0} - m({k})) / s({k})"
 _LOG_SOFTMAX = "m({k}) max= {0}; s({k}) = sum({P} * exp({0} - m({k}))); {Y} = {P} * ({0} - m({k}) - log(s({k})))"
@@ -60,7 +62,7 @@ def weights(groups: Groups) -> Tensor:
     """The values of the softmax over groups."""
     pattern = groups.source.sparsity
     writes = _writes(groups)
-    if writes and rowwise.applies(pattern, groups.kept, groups.source.values):
+    if writes and _row_by_row(groups):
         return rowwise.compute(_SOFTMAX, pattern, groups.kept, groups.source.values)
     if writes:  # fresh memory for each of them would take longer than they do
         powers = _powers(groups)
@@ -88,7 +90,7 @@ def log_softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     """The logarithm of the softmax of the stored elements over a dimension. Differentiable."""
     groups = _groups(input, dim, dtype)
     pattern = groups.source.sparsity
-    if _writes(groups) and rowwise.applies(pattern, groups.kept, groups.source.values):
+    if _writes(groups) and _row_by_row(groups):
         return groups.source._replace(
             data=rowwise.compute(_LOG_SOFTMAX, pattern, groups.kept, groups.source.values), fill=0
         )
@@ -126,6 +128,14 @@ def _top_at_entries(groups: Groups) -> Tensor:
 def _powers(groups: Groups) -> Tensor:
     """The exponentials of the entries less the greatest of their groups, in a new tensor."""
     return notes.apply(torch.exp_, notes.apply(_subtracted_from, _top_at_entries(groups), groups.entries))
+
+
+def _row_by_row(groups: Groups) -> bool:
+    """Whether one kernel computes exponentials twice, which takes longer where blocks fill a part of a vector each."""
+    pattern, kept = groups.source.sparsity, groups.kept
+    if not rowwise.applies(pattern, kept, groups.source.values):
+        return False
+    return pattern.size < _FEW or not 1 < rowwise.block(pattern, kept) < _LANES
 
 
 def _writes(groups: Groups, *others: Tensor) -> bool:
