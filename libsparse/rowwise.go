@@ -257,7 +257,7 @@ func (r *rowwise) program(a bind.Assignment) *cin.Program {
 		for _, v := range r.columns {
 			n := a.Extent(v)
 			stored.Extents = append(stored.Extents, n)
-			if !index.Exact(n) || n > widest {
+			if n == 0 || !index.Exact(n) || n > widest {
 				p.Workspaces[w] = cin.Array
 			}
 		}

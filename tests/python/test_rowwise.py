@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from libsparse._compiler import kernel
@@ -42,6 +44,22 @@ def test_softmax_over_each_dimension(format: str, dtype: torch.dtype) -> None:
         assert mine.grad is not None
         assert dense.grad is not None
         torch.testing.assert_close(mine.grad.to_dense().double(), dense.grad.nan_to_num(), **close)
+
+
+@pytest.mark.parametrize("function", [torch.softmax, torch.log_softmax])
+@pytest.mark.parametrize("format", ["csr", "coo", "dsd"])
+def test_first_and_second_gradients(format: str, function: Any) -> None:
+    A = filled("csr" if format == "coo" else format).to_format(format)
+    values = A.values().clone().requires_grad_()
+    for dim in range(A.ndim):
+        for _ in range(3):
+
+            def results(values: torch.Tensor, dim: int = dim) -> torch.Tensor:
+                got: torch.Tensor = function(A.with_values(values), dim).values()
+                return got
+
+            assert torch.autograd.gradcheck(results, values)
+            assert torch.autograd.gradgradcheck(results, values)
 
 
 def test_infinite_and_missing_scores() -> None:

@@ -23,17 +23,28 @@ _FEW = 1 << 15  # elements, of which calls of several kernels take longer than e
 # What is computed row by row, as rowwise.compute reads it: {0} are the values, {1} the gradient of the result.
 _SOFTMAX = "m({k}) max= {0}; s({k}) = sum({P} * exp({0} - m({k}))); {Y} = {P} * exp({0} - m({k})) / s({k})"
 _LOG_SOFTMAX = "m({k}) max= {0}; s({k}) = sum({P} * exp({0} - m({k}))); {Y} = {P} * ({0} - m({k}) - log(s({k})))"
+_LOG_SLOPES = "s({k}) = sum({1}); {Y} = {P} * ({1} - exp({0}) * s({k}))"
 _SLOPES = "s({k}) = sum({0} * {1}); {Y} = {0} * ({1} - s({k}))"
 
 
 def softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     """The softmax of the stored elements over a dimension; elements that are not stored are 0. Differentiable."""
-    groups = _groups(input, dim, dtype)
+    return _followed(Softmax, _groups(input, dim, dtype), dim)
+
+
+def log_softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
+    """The logarithm of the softmax of the stored elements over a dimension. Differentiable."""
+    return _followed(LogSoftmax, _groups(input, dim, dtype), dim)
+
+
+def _followed(node: type[Softmax], groups: Groups, dim: int) -> Operand:
+    """What a node computes, by autograd's leave where nobody follows it."""
     source = groups.source
     operands = [Operand(source.pattern, source.data)]
     if not tape.needed(operands) or tape.is_transformed(operands) or tape.is_traced(operands):
-        return source._replace(data=weights(groups), fill=0)
-    data, _ = tape.follow(Softmax, int(dim), operands)
+        data = node.compute(groups)
+    else:
+        data, _ = tape.follow(node, int(dim), operands)
     return source._replace(data=data, fill=0)
 
 
@@ -42,10 +53,20 @@ class Softmax(tape.Node):
 
     __slots__ = ()
 
+    @staticmethod
+    def compute(groups: Groups) -> Tensor:
+        """The result."""
+        return weights(groups)
+
+    @staticmethod
+    def slopes(groups: Groups, result: Tensor, grad: Tensor) -> Tensor:
+        """The gradient of the values, given the result and its gradient."""
+        return slopes(groups, result, grad)
+
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
         self.pattern = self.patterns[0]
         groups = Groups(Operand(self.pattern, datas[0]), self.problem)
-        data = tape.repeated(self, "softmax", self.patterns, datas, functools.partial(weights, groups))
+        data = tape.repeated(self, "softmax", self.patterns, datas, functools.partial(self.compute, groups))
         return data, data
 
     def gradients(
@@ -53,9 +74,36 @@ class Softmax(tape.Node):
     ) -> list[Tensor | None]:
         groups = Groups(Operand(self.patterns[0], datas[0]), self.problem)
         # Where the gradient is to have one of its own, the result has to lead back to the operand.
-        result = weights(groups) if kept is None or torch.is_grad_enabled() else kept
-        compute = functools.partial(slopes, groups, result, grad)
+        result = self.compute(groups) if kept is None or torch.is_grad_enabled() else kept
+        compute = functools.partial(self.slopes, groups, result, grad)
         return tape.gradients(self, datas, kept, grad, wanted, lambda _: compute())
+
+
+class LogSoftmax(Softmax):
+    """The logarithm of the softmax."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def compute(groups: Groups) -> Tensor:
+        """The result."""
+        pattern = groups.source.sparsity
+        if _writes(groups) and _row_by_row(groups):
+            return rowwise.compute(_LOG_SOFTMAX, pattern, groups.kept, groups.source.values)
+        shifted = _shifted(groups)
+        total = groups.reduce(notes.apply(torch.exp, shifted))
+        return pattern.spread(notes.apply(torch.sub, shifted, groups.at_entries(notes.apply(torch.log, total))))
+
+    @staticmethod
+    def slopes(groups: Groups, result: Tensor, grad: Tensor) -> Tensor:
+        """The gradient of the values, given the result y and its gradient: g - exp(y) * sum(g)."""
+        pattern = groups.source.sparsity
+        if _writes(groups, result, grad) and rowwise.applies(pattern, groups.kept, result, grad):
+            return rowwise.compute(_LOG_SLOPES, pattern, groups.kept, result, grad)
+        grads = pattern.entries(grad)
+        total = groups.at_entries(groups.reduce(grads))
+        powers = notes.apply(torch.exp, pattern.entries(result))
+        return pattern.spread(notes.apply(torch.sub, grads, notes.apply(torch.mul, powers, total)))
 
 
 def weights(groups: Groups) -> Tensor:
@@ -84,20 +132,6 @@ def slopes(groups: Groups, result: Tensor, grad: Tensor) -> Tensor:
     if writes:
         return pattern.spread(notes.apply(Tensor.mul_, notes.apply(_subtracted_from, mean, grads), values))
     return pattern.spread(notes.apply(torch.mul, notes.apply(torch.sub, grads, mean), values))
-
-
-def log_softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
-    """The logarithm of the softmax of the stored elements over a dimension. Differentiable."""
-    groups = _groups(input, dim, dtype)
-    pattern = groups.source.sparsity
-    if _writes(groups) and _row_by_row(groups):
-        return groups.source._replace(
-            data=rowwise.compute(_LOG_SOFTMAX, pattern, groups.kept, groups.source.values), fill=0
-        )
-    shifted = _shifted(groups)
-    total = groups.reduce(notes.apply(torch.exp, shifted))
-    values = notes.apply(torch.sub, shifted, groups.at_entries(notes.apply(torch.log, total)))
-    return groups.source._replace(data=groups.source.sparsity.spread(values), fill=0)
 
 
 def _groups(input: Any, dim: int, dtype: torch.dtype | None) -> Groups:
