@@ -46,7 +46,7 @@ func (c *Compilation) byRows(steps []*index.Assignment, output Output) *Nest {
 	}
 	n := c.nest(bind.Assignment{Assignment: last, Table: table}, c.Operands, output)
 	result, err := c.inferFormat(n)
-	if err != nil || result.Discovered() {
+	if err != nil || !result.Known() {
 		return nil
 	}
 	n.rowwise = r

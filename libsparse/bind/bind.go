@@ -68,6 +68,16 @@ func (s *Storage) Masked(level int) bool {
 	return s.SamePattern == nil && l.Locate && l.HasCrd
 }
 
+// Known reports whether the pattern of the tensor is there before its values are: kernels append to no level of it, and set no mask.
+func (s *Storage) Known() bool {
+	for level := range s.Format.Levels {
+		if s.Masked(level) {
+			return false
+		}
+	}
+	return !s.Discovered()
+}
+
 // AppendedLevels is how many leading levels of a discovered result are appended to; what follows are dense blocks.
 func (s *Storage) AppendedLevels() int {
 	groups := s.Format.Groups()
