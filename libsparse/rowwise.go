@@ -135,20 +135,25 @@ func (r *rowwise) contiguous(b *bind.Table) bool {
 }
 
 // known reports whether each number is there where it is read, or counts as zero where it isn't: as a scalar it has the identity of its
-// reduction for rows without terms.
+// reduction for rows without terms. One that no step reads is no part of the whole.
 func (r *rowwise) known(b *bind.Table) bool {
 	for i, number := range r.steps[:len(r.steps)-1] {
 		always, _ := b.Presence(number.RHS)
+		read := false
 		for _, reader := range r.steps[i+1:] {
 			t := number.LHS.Tensor
 			if !slices.ContainsFunc(index.Accesses(reader.RHS), func(acc *index.Access) bool { return acc.Tensor == t }) {
 				continue
 			}
+			read = true
 			sums := reader.Reduce == dtype.Add || len(reader.Reduced()) == 0
 			zero := number.Reduce == dtype.Add && sums && zeroOr(reader.RHS, t) != unlike
 			if !always && !zero && !r.implies(b, reader, number) {
 				return false
 			}
+		}
+		if !read {
+			return false
 		}
 	}
 	return true

@@ -56,6 +56,7 @@ func TestRowwise(t *testing.T) {
 		{"m(i) = sum(A(i,k)); y(i) = sum(B(i,j) * (C(i,j) - m(i)) * x(j))", "ds", "d", 1},
 		{"m(i) max= X(i,k); Y(i,j) = A(i,j) * exp(B(i,j) - m(i))", "ds", "ds", 1},
 		{"s(j) = sum(A(k,j)); Y(i,j) = B(i,j) * s(j)", "ds:1,0", "ds:1,0", 1},
+		{"p(i) *= A(i,k); Y(i,j) = B(i,j) * p(i)", "ds", "ds", 1},
 		// Entries are blocks of four.
 		{"m(i,h) max= F(i,k,h); Y(i,j,h) = G(i,j,h) * exp(H(i,j,h) - m(i,h))", "ds", "dsd", 1},
 		{"s(i,h) = sum(F(i,k,h) * G(i,k,h)); Y(i,j,h) = H(i,j,h) - F_(i,j,h) * s(i,h)", "ds", "dsd", 1},
@@ -67,6 +68,9 @@ func TestRowwise(t *testing.T) {
 		{softmax, "ds:1,0", "ds:1,0", 3},
 		{"s(j) = sum(A(k,j)); Y(i,j) = B(i,j) * s(j)", "ds", "ds", 2},
 		{"s(i) = sum(A(i,k)); Y(i,j) = B(i,j) * s(i) + E(i,j)", "ds", "ds", 2},
+		{"s(i) = sum(A(i,k)); Y(i,j) = s(i) - E(i,j)", "ds", "db", 2},
+		// Nothing reads m.
+		{"m(i) max= A(i,k); s(i) = sum(B(i,l)); Y(i,j) = C(i,j) * s(i)", "do", "do", 3},
 	} {
 		for _, elem := range []dtype.T{dtype.F32, dtype.F64, dtype.BF16} {
 			for seed, density := range []float64{0.05, 0.3, 1} {

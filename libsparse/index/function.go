@@ -77,8 +77,10 @@ func NewFunctionCall(f *Function, args ...Expr) *Call {
 	return &Call{Op: dtype.Op(f.Name), Function: f, Args: args, Region: f.regionOn(args)}
 }
 
-// Multiplies reports whether c is a product, which has a value where all its factors have one.
-func (c *Call) Multiplies() bool { return c.Op == dtype.Mul && c.Region.IsProduct() }
+// Multiplies reports whether c is a product, which has a value where all its factors have one. With one argument it would be a reduction.
+func (c *Call) Multiplies() bool {
+	return c.Op == dtype.Mul && len(c.Args) == 2 && c.Region.IsProduct()
+}
 
 // With is the call with other arguments, or c itself where they are the same.
 func (c *Call) With(args []Expr) *Call {
