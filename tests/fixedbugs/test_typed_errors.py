@@ -61,3 +61,12 @@ def test_words_of_refused_commands(dense, text, command, said):
     schedule = ls.schedule(text, *operands).then(command)
     with pytest.raises(ls.UnsupportedError, match=said):
         schedule.run()
+
+
+@pytest.mark.parametrize("dim", [1.5, "x", (0, 1)])
+def test_dimensions_of_softmax_that_are_no_ints(dense, dim):
+    """A fraction was cut off, so that the softmax was over another dimension."""
+    A = ls.tensor(dense)
+    for function in (A.softmax, A.log_softmax):
+        with pytest.raises(ls.DtypeError, match="expected an int"):
+            function(dim)

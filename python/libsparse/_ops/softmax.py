@@ -16,6 +16,7 @@ from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
 
 from . import rowwise
+from .indexing.entries import integer
 from .reductions import Groups
 
 _LANES = 16  # elements of a vector at most
@@ -136,7 +137,7 @@ def slopes(groups: Groups, result: Tensor, grad: Tensor) -> Tensor:
 
 def _groups(input: Any, dim: int, dtype: torch.dtype | None) -> Groups:
     """The groups of elements over which a softmax is taken, in the dtype in which it is."""
-    groups = Groups(input, int(dim))
+    groups = Groups(input, integer("softmax: dim", dim))
     if groups.source.fill != -math.inf:
         groups.source.need_zero_fill("softmax")
     if dtype is not None and dtype != groups.source.dtype:
