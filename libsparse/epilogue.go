@@ -100,13 +100,15 @@ func (s *states) of(e index.Expr) state {
 }
 
 func (s *states) call(c *index.Call) state {
-	given := make([]bool, len(c.Args))
+	given, without := make([]bool, len(c.Args)), uint(0)
 	for i, arg := range c.Args {
 		found := s.of(arg)
 		if found == unlike {
 			return unlike
 		}
-		given[i] = found == alike
+		if given[i] = found == alike; !given[i] {
+			without |= 1 << i
+		}
 	}
 	body := alike
 	if c.Function != nil {
@@ -115,14 +117,13 @@ func (s *states) call(c *index.Call) state {
 		}
 		body = s.of(c.Inline())
 	}
+	usual := c.Function == nil && c.Region == index.RegionOf(c.Op)
 	switch {
 	case body == unlike:
 		return unlike
-	case c.Region.Holds(given...):
+	case c.Region.Ignores(without), usual && c.Region.Holds(given...):
 		return alike
-	case c.Function != nil:
-		return body
-	case len(c.Args) == 1 && c.Op.KeepsZeros():
+	case body == missing && c.Region.Grows(without), usual && len(c.Args) == 1 && c.Op.KeepsZeros():
 		return missing
 	default:
 		return unlike

@@ -74,6 +74,19 @@ func (r Region) Has(set uint) bool { return r.Sets&(1<<set) != 0 }
 // Holds is Has, with the arguments one by one.
 func (r Region) Holds(defined ...bool) bool { return r.Has(setOf(defined)) }
 
+// Ignores reports whether the call has a value at the same coordinates whether the arguments in set have values or not.
+func (r Region) Ignores(set uint) bool { return r.Grows(set) && r.Not().Grows(set) }
+
+// Grows reports whether the call has a value wherever it has one without the arguments in set.
+func (r Region) Grows(set uint) bool {
+	for m := range uint(1) << r.Args {
+		if r.Has(m&^set) && !r.Has(m) {
+			return false
+		}
+	}
+	return true
+}
+
 // setOf has a bit for each true value.
 func setOf(defined []bool) uint {
 	set := uint(0)
