@@ -186,7 +186,8 @@ def retain_grad(input: Any) -> None:
 @implements(Tensor.is_shared)
 def is_shared(input: Any) -> bool:
     """Whether every array is in shared memory."""
-    return all(t.is_shared() for t in (*input.pattern.tensors(), input.values()))
+    data = to_operand(input).data
+    return all(array.is_shared() for array in (*input.pattern.tensors(), *(() if data is None else [data])))
 
 
 def _like(input: Any, found: Any) -> Any:
