@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"slices"
 
 	"libsparse/libsparse/dtype"
 )
@@ -48,13 +49,26 @@ func (c *Call) elem() (t, number dtype.T) {
 		return elem(c.Args[1])
 	}
 	t, number = elems(c.Args)
-	if c.Op == dtype.Sum && t == dtype.Bool { // truth values are counted
+	if c.Op == dtype.Sum && t == dtype.Bool && counts(c.Args[0]) {
 		number = dtype.Promote(number, dtype.I64)
 	}
 	if c.Function != nil && needsFloat(c.Function.Cases[0].Body) || c.Op.NeedsFloat() {
 		number = dtype.Promote(number, dtype.F32)
 	}
 	return c.Op.Result(t), c.Op.Result(number)
+}
+
+// counts reports whether a sum of e counts truth values of comparisons; elements that are bool themselves are true where one of them is.
+func counts(e Expr) bool {
+	c, ok := e.(*Call)
+	switch {
+	case !ok, c.Op == dtype.Sum && c.Function == nil:
+		return false
+	case c.Op.IsLogical(), c.Function != nil && Library()[c.Function.Name] == c.Function && c.Function.logical():
+		return true
+	default:
+		return slices.ContainsFunc(c.Args, counts)
+	}
 }
 
 // elems is what expressions promote to.
