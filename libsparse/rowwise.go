@@ -139,6 +139,8 @@ func (r *rowwise) contiguous(b *bind.Table) bool {
 func (r *rowwise) known(b *bind.Table) bool {
 	for i, number := range r.steps[:len(r.steps)-1] {
 		always, _ := b.Presence(number.RHS)
+		bound := bind.Assignment{Assignment: number, Table: b}
+		always = always && !slices.ContainsFunc(number.Reduced(), func(v index.Var) bool { return index.Least(bound.Extent(v)) == 0 })
 		read := false
 		for _, reader := range r.steps[i+1:] {
 			t := number.LHS.Tensor
