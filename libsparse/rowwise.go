@@ -224,15 +224,11 @@ func (r *rowwise) whole() *index.Assignment {
 		return index.Replace(e, func(acc *index.Access) index.Expr { return numbers[acc.Tensor] })
 	}
 	for _, step := range r.steps[:len(r.steps)-1] {
-		number := inlined(step.RHS)
-		switch {
-		case len(step.Reduced()) == 0:
-		case step.Reduce == dtype.Add:
-			number = index.NewCall(dtype.Sum, number)
-		default:
-			number = index.NewCall(step.Reduce, number)
+		op := step.Reduce
+		if op == dtype.Add {
+			op = dtype.Sum
 		}
-		numbers[step.LHS.Tensor] = number
+		numbers[step.LHS.Tensor] = index.NewCall(op, inlined(step.RHS))
 	}
 	return &index.Assignment{LHS: r.last().LHS, Reduce: r.last().Reduce, RHS: inlined(r.last().RHS)}
 }
