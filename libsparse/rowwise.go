@@ -1,7 +1,6 @@
 package libsparse
 
 import (
-	"maps"
 	"slices"
 
 	"libsparse/libsparse/autoschedule"
@@ -238,15 +237,7 @@ func (n *Nest) Evaluate(extents map[index.Var]int, shape []int, data map[*index.
 	if n.rowwise == nil {
 		return n.Assignment.Evaluate(extents, shape, data)
 	}
-	known := maps.Clone(data)
-	for _, step := range n.rowwise.steps[:len(n.rowwise.steps)-1] {
-		own := make([]int, len(step.LHS.Vars))
-		for i, v := range step.LHS.Vars {
-			own[i] = extents[v]
-		}
-		known[step.LHS.Tensor] = step.Evaluate(extents, own, known)
-	}
-	return n.rowwise.last().Evaluate(extents, shape, known)
+	return index.EvaluateSteps(n.rowwise.steps, extents, shape, data)
 }
 
 // program is the naive program of the steps.

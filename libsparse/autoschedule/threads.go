@@ -106,7 +106,7 @@ func balanced(s *bind.Storage, c *Constants) bool {
 // blocks of equal numbers of entries, in the positions of the operand and when they are called.
 func (d *Decision) share(a bind.Assignment, v index.Var) {
 	for _, acc := range index.Accesses(a.RHS) {
-		if !everywhere(a) && balanced(a.Of(acc.Tensor), d.constants) && acc.Vars[a.Of(acc.Tensor).Format.ModeOrder[0]] == v {
+		if !everywhere(a) && balances(a, a.Owner(acc.Tensor), d.constants) && acc.Vars[a.Of(acc.Tensor).Format.ModeOrder[0]] == v {
 			d.note("threads take blocks of %s with equal numbers of entries of %s, where there are enough of them", v, acc.Tensor.Name)
 			return
 		}

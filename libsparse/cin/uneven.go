@@ -11,7 +11,7 @@ type Team struct {
 	Grain int64
 	// Shared is the number of entries that each thread has at least where several put entries into the same rows.
 	Shared int64
-	// Balanced are the tensors whose entries, and not the number of rows, decide where the blocks of a balanced loop begin.
+	// Balanced are the owners of the patterns whose entries, and not the number of rows, decide where the blocks of a balanced loop begin.
 	Balanced []*index.Tensor
 }
 

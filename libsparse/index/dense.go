@@ -146,11 +146,15 @@ func (p *point) defined(c *Call) []bool {
 
 // Evaluate computes an assignment by its steps: it defines what kernels must compute. extents has the extent of every variable.
 func (a *Assignment) Evaluate(extents map[Var]int, shape []int, data map[*Tensor]*Dense) *Dense {
-	steps := a.Steps(Names([]*Assignment{a}))
-	if len(steps) == 1 {
-		return steps[0].evaluate(extents, shape, data)
+	return EvaluateSteps(a.Steps(Names([]*Assignment{a})), extents, shape, data)
+}
+
+// EvaluateSteps is Evaluate where the steps are given, as Steps makes them.
+func EvaluateSteps(steps []*Assignment, extents map[Var]int, shape []int, data map[*Tensor]*Dense) *Dense {
+	known := data
+	if len(steps) > 1 {
+		known = maps.Clone(data)
 	}
-	known := maps.Clone(data)
 	for _, step := range steps[:len(steps)-1] {
 		var own []int
 		for _, v := range step.LHS.Vars {

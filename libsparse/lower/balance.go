@@ -30,8 +30,9 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	var below []*index.Access
 	for _, a := range index.Accesses(l.program.Source.RHS) {
 		first := l.format(a.Tensor).Order() > 1 && a.Vars[l.format(a.Tensor).ModeOrder[0]] == v
-		again := slices.ContainsFunc(below, func(b *index.Access) bool { return b.Tensor == a.Tensor })
-		if first && !again && !a.Windowed() && slices.Contains(l.program.Team.Balanced, a.Tensor) && l.countsRows(a, walked, followed.Key) {
+		owner := l.program.Source.Owner(a.Tensor)
+		again := slices.ContainsFunc(below, func(b *index.Access) bool { return l.program.Source.Owner(b.Tensor) == owner })
+		if first && !again && !a.Windowed() && slices.Contains(l.program.Team.Balanced, owner) && l.countsRows(a, walked, followed.Key) {
 			below = append(below, a)
 		}
 	}
