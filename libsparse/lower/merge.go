@@ -65,6 +65,9 @@ func (l *lowerer) merge(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
 	for _, p := range lat.Points {
 		here := slices.DeleteFunc(slices.Clone(cs), func(c cursor) bool { return !p.Has(c.it.Key) })
 		if s := l.mergeAt(f, lat, p, here, e); s != nil {
+			if ahead := l.foreseen(f, lat, p, here, e); ahead != nil {
+				out = append(out, ahead)
+			}
 			out = append(out, s)
 		}
 	}

@@ -167,6 +167,30 @@ int32_t kernel_assemble(int64_t *slots)
                     const int64_t A_p2_end = A_pos2[i + 1];
                     int64_t B_p2 = B_pos2[i];
                     const int64_t B_p2_end = B_pos2[i + 1];
+                    if (A_p2_end + 1 < A_pos2[n_i] && B_p2_end + 1 < B_pos2[n_i]) {
+                        int64_t jA_2 = A_crd2[A_p2];
+                        int64_t jA_2_next = A_crd2[A_p2 + 1];
+                        int64_t jB_2 = B_crd2[B_p2];
+                        int64_t jB_2_next = B_crd2[B_p2 + 1];
+                        while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
+                            const int64_t j_2 = min_i64(jA_2, jB_2);
+                            float choices_2[4] __attribute__((aligned(64)));
+                            choices_2[3] = A_vals[A_p2] + B_vals[B_p2];
+                            choices_2[1] = A_vals[A_p2];
+                            choices_2[2] = B_vals[B_p2];
+                            C_room_vals2[C_p2] = choices_2[(jA_2 == j_2) + (int64_t)(jB_2 == j_2) * 2];
+                            C_room_crd2[C_p2] = (int32_t)j_2;
+                            C_p2++;
+                            const uint8_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
+                            const uint8_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
+                            A_p2 = A_p2 + A_p2_passed;
+                            jA_2 = A_p2_passed ? jA_2_next : jA_2;
+                            jA_2_next = A_crd2[A_p2 + 1];
+                            B_p2 = B_p2 + B_p2_passed;
+                            jB_2 = B_p2_passed ? jB_2_next : jB_2;
+                            jB_2_next = B_crd2[B_p2 + 1];
+                        }
+                    }
                     while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
                         const int64_t jA = A_crd2[A_p2];
                         const int64_t jB = B_crd2[B_p2];
@@ -182,16 +206,16 @@ int32_t kernel_assemble(int64_t *slots)
                         B_p2 = B_p2 + ((uint64_t)jB <= (uint64_t)jA);
                     }
                     while (A_p2 < A_p2_end) {
-                        const int64_t j_2 = A_crd2[A_p2];
+                        const int64_t j_3 = A_crd2[A_p2];
                         C_room_vals2[C_p2] = A_vals[A_p2];
-                        C_room_crd2[C_p2] = (int32_t)j_2;
+                        C_room_crd2[C_p2] = (int32_t)j_3;
                         C_p2++;
                         A_p2 = A_p2 + 1;
                     }
                     while (B_p2 < B_p2_end) {
-                        const int64_t j_3 = B_crd2[B_p2];
+                        const int64_t j_4 = B_crd2[B_p2];
                         C_room_vals2[C_p2] = B_vals[B_p2];
-                        C_room_crd2[C_p2] = (int32_t)j_3;
+                        C_room_crd2[C_p2] = (int32_t)j_4;
                         C_p2++;
                         B_p2 = B_p2 + 1;
                     }
@@ -366,6 +390,34 @@ int32_t kernel_revalue(int64_t *slots)
                     const int64_t A_p2_end = A_pos2[i + 1];
                     int64_t B_p2_2 = B_pos2[i];
                     const int64_t B_p2_end = B_pos2[i + 1];
+                    if (A_p2_end + 1 < A_pos2[n_i] && B_p2_end + 1 < B_pos2[n_i]) {
+                        int64_t jA_2 = A_crd2[A_p2_2];
+                        int64_t jA_2_next = A_crd2[A_p2_2 + 1];
+                        int64_t jB_2 = B_crd2[B_p2_2];
+                        int64_t jB_2_next = B_crd2[B_p2_2 + 1];
+                        while (A_p2_2 < A_p2_end && B_p2_2 < B_p2_end) {
+                            const int64_t j_2 = min_i64(jA_2, jB_2);
+                            uint8_t choices_4[4] __attribute__((aligned(64)));
+                            choices_4[3] = 3;
+                            choices_4[1] = 1;
+                            choices_4[2] = 2;
+                            C_code2[C_p2] = choices_4[(jA_2 == j_2) + (int64_t)(jB_2 == j_2) * 2];
+                            float choices_5[4] __attribute__((aligned(64)));
+                            choices_5[3] = A_vals[A_p2_2] + B_vals[B_p2_2];
+                            choices_5[1] = A_vals[A_p2_2];
+                            choices_5[2] = B_vals[B_p2_2];
+                            C_vals[C_p2] = choices_5[(jA_2 == j_2) + (int64_t)(jB_2 == j_2) * 2];
+                            C_p2++;
+                            const uint8_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
+                            const uint8_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
+                            A_p2_2 = A_p2_2 + A_p2_passed;
+                            jA_2 = A_p2_passed ? jA_2_next : jA_2;
+                            jA_2_next = A_crd2[A_p2_2 + 1];
+                            B_p2_2 = B_p2_2 + B_p2_passed;
+                            jB_2 = B_p2_passed ? jB_2_next : jB_2;
+                            jB_2_next = B_crd2[B_p2_2 + 1];
+                        }
+                    }
                     while (A_p2_2 < A_p2_end && B_p2_2 < B_p2_end) {
                         const int64_t jA = A_crd2[A_p2_2];
                         const int64_t jB = B_crd2[B_p2_2];

@@ -13,6 +13,7 @@ typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
 typedef __UINT64_TYPE__ uint64_t;
+typedef __UINT8_TYPE__ uint8_t;
 void *memset(void *, int, __SIZE_TYPE__);
 
 static inline int64_t min_i64(int64_t x, int64_t y)
@@ -131,6 +132,26 @@ int32_t kernel_assemble(int64_t *slots)
                             const int64_t A_p2_end = A_pos2[A_p1 + 1];
                             int64_t B_p2 = B_pos2[B_p1];
                             const int64_t B_p2_end = B_pos2[B_p1 + 1];
+                            if (A_p2_end + 1 < A_pos2[A_pos1[1]] && B_p2_end + 1 < B_pos2[B_pos1[1]]) {
+                                int64_t jA_2 = A_crd2[A_p2];
+                                int64_t jA_2_next = A_crd2[A_p2 + 1];
+                                int64_t jB_2 = B_crd2[B_p2];
+                                int64_t jB_2_next = B_crd2[B_p2 + 1];
+                                while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
+                                    const int64_t j_2 = min_i64(jA_2, jB_2);
+                                    if (jA_2 == j_2 && jB_2 == j_2) {
+                                        out_p2++;
+                                    }
+                                    const uint8_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
+                                    const uint8_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
+                                    A_p2 = A_p2 + A_p2_passed;
+                                    jA_2 = A_p2_passed ? jA_2_next : jA_2;
+                                    jA_2_next = A_crd2[A_p2 + 1];
+                                    B_p2 = B_p2 + B_p2_passed;
+                                    jB_2 = B_p2_passed ? jB_2_next : jB_2;
+                                    jB_2_next = B_crd2[B_p2 + 1];
+                                }
+                            }
                             while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
                                 const int64_t jA = A_crd2[A_p2];
                                 const int64_t jB = B_crd2[B_p2];
@@ -263,6 +284,28 @@ int32_t kernel_compute(int64_t *slots)
                             const int64_t A_p2_end = A_pos2[A_p1 + 1];
                             int64_t B_p2 = B_pos2[B_p1];
                             const int64_t B_p2_end = B_pos2[B_p1 + 1];
+                            if (A_p2_end + 1 < A_pos2[A_pos1[1]] && B_p2_end + 1 < B_pos2[B_pos1[1]]) {
+                                int64_t jA_2 = A_crd2[A_p2];
+                                int64_t jA_2_next = A_crd2[A_p2 + 1];
+                                int64_t jB_2 = B_crd2[B_p2];
+                                int64_t jB_2_next = B_crd2[B_p2 + 1];
+                                while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
+                                    const int64_t j_2 = min_i64(jA_2, jB_2);
+                                    if (jA_2 == j_2 && jB_2 == j_2) {
+                                        out_vals[out_p2] = A_vals[A_p2] * B_vals[B_p2];
+                                        out_crd2[out_p2] = (int32_t)j_2;
+                                        out_p2++;
+                                    }
+                                    const uint8_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
+                                    const uint8_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
+                                    A_p2 = A_p2 + A_p2_passed;
+                                    jA_2 = A_p2_passed ? jA_2_next : jA_2;
+                                    jA_2_next = A_crd2[A_p2 + 1];
+                                    B_p2 = B_p2 + B_p2_passed;
+                                    jB_2 = B_p2_passed ? jB_2_next : jB_2;
+                                    jB_2_next = B_crd2[B_p2 + 1];
+                                }
+                            }
                             while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
                                 const int64_t jA = A_crd2[A_p2];
                                 const int64_t jB = B_crd2[B_p2];
