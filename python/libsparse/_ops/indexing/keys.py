@@ -158,6 +158,7 @@ class _Reader:
         self._picks: dict[int, int] = {}
         self._slices: dict[int, Slice] = {}
         self._indices: list[tuple[int, Tensor]] = []  # with the mode, NEW for none
+        self._unchecked: set[int] = set()  # modes of indices that may be out of range
         self._dims: list[int] = []
 
     def read(self, item: Any) -> None:
@@ -178,7 +179,8 @@ class _Reader:
         elif is_sparse(item):
             raise UnsupportedError("A[...]: an index that is sparse has to be a bool mask; use to_dense() for others")
         else:
-            self._index(self.mode, checked(item, self.mode, self.shape))
+            self._unchecked.add(self.mode)
+            self._index(self.mode, item)
             self.mode += 1
 
     def _index(self, mode: int, index: Tensor) -> None:
@@ -207,8 +209,14 @@ class _Reader:
         if common is None:
             shapes = ", ".join(str(tuple(index.shape)) for index in tensors)
             raise IndexBoundsError(f"A[...]: indices of shapes {shapes} don't broadcast together")
-        flat = {mode: index.expand(common).reshape(-1) for mode, index in self._indices if mode != NEW}
+        flat = {mode: self._in_range(mode, index, common) for mode, index in self._indices if mode != NEW}
         return Key(self._picks, self._slices, flat, common, tuple(self._placed(self._dims)))
+
+    def _in_range(self, mode: int, index: Tensor, common: tuple[int, ...]) -> Tensor:
+        """The coordinates of an index in the shape of all; torch looks at none where that has no elements."""
+        if mode in self._unchecked:
+            index = index.to(torch.int64) if 0 in common else checked(index, mode, self.shape)
+        return index.expand(common).reshape(-1)
 
     @staticmethod
     def _placed(dims: Sequence[int]) -> list[int]:
