@@ -1,4 +1,4 @@
-"""An index out of range was refused where it is broadcast against one without elements, of which torch looks at none."""
+"""An index out of range was refused where it is broadcast to no elements, of which torch looks at none."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ def test_layers_train_as_dense_ones(normed, dim):
     dense.load_state_dict({"weight": layer.weight.detach().to_dense(), "bias": layer.bias.detach()})
     mask = dense.weight.detach() != 0
     both = normed(layer, dim=dim), normed(dense, dim=dim)
-    # Of a row or column with one weight, the direction has no gradient but rounding, whose sign Adam would follow without such an eps.
+    # The direction of a row or column with one weight has no gradient but rounding, whose sign Adam follows at once
+    # unless its eps is larger than that.
     optimizers = [torch.optim.Adam(each.parameters(), lr=0.05, eps=1e-4) for each in both]
     for _ in range(3):
         x = torch.randn(5, 12)

@@ -83,3 +83,47 @@ def test_many_entries_with_duplicates(format, reduce):
     (found,) = torch.autograd.grad((made.to_dense().reshape(-1) * weights).sum(), values)
     (wanted,) = torch.autograd.grad((dense * weights).sum(), values)
     torch.testing.assert_close(found, wanted)
+
+
+ROWS = {
+    **{name: coords for name, coords in CASES.items() if len(coords) == 2},
+    "few": [torch.tensor([3, 0, 3, 3, 0]), torch.tensor([1, 2, 1, 0, 2])],
+    "none": [torch.empty(0, dtype=torch.int64)] * 2,
+    "one long row": [torch.ones(100, dtype=torch.int64), torch.arange(100).flip(0) * 1000],
+    "ascending rows": [torch.arange(40000) // 2, 7 * (torch.arange(40000) % 2)],
+    "short rows": [torch.randint(70000, (70000,)), torch.randint(90000, (70000,))],
+    "each twice": [torch.randint(50, (600,)).repeat(2), torch.arange(600).repeat(2) % 61],
+}
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_are_compressed_as_torch_does(name, threads, narrow, monkeypatch):
+    coords = ROWS[name]
+    extents = [int(c.max()) + 2 if c.numel() else 4 for c in coords]
+    if narrow and max(extents) > 2**31 - 1:
+        pytest.skip("the coordinates need 64 bits")
+    found = sorting.compress([c.int() if narrow else c for c in coords], extents, threads)
+    if found is None:
+        assert name in ("hypersparse", "no keys", "one bucket", "one long row", "few places", "one column")
+        return
+    monkeypatch.setattr(sorting, "in_c", lambda: None)
+    wanted = sorting.sort(coords, extents, torch.int32, threads)
+    rows = torch.repeat_interleave(torch.arange(extents[0]), found.pos.diff())
+    assert torch.equal(rows, wanted.coords[0].long())
+    assert torch.equal(found.crd.long(), wanted.coords[1].long())
+    assert torch.equal(found.again, wanted.again)
+    assert torch.equal(found.group, wanted.group)
+    assert (found.order is None) == (wanted.order is None)
+    if found.order is not None:
+        assert torch.equal(found.order.long(), wanted.order.long())
+
+
+@pytest.mark.parametrize("wrong", [[5, 0], [-1, 0], [0, 7], [0, -(2**40)]])
+def test_rows_and_columns_out_of_range_are_refused(wrong):
+    coords = list(torch.tensor([[0, 0], wrong, [4, 6], [1, 1]]).T.contiguous())
+    with pytest.raises(ls.IndexBoundsError):
+        sorting.compress(coords, (5, 7), 1)
+    with pytest.raises(ls.IndexBoundsError):
+        ls.from_coo(torch.stack(coords), torch.ones(4), (5, 7), check=False)

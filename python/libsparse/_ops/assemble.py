@@ -60,6 +60,11 @@ def assemble(
         return tracing.operators[0].assemble(coords, values, shape, wanted, reduce)
     levels = [coords[mode] for mode in wanted.order]
     extents = [shape[mode] for mode in wanted.order]
+    rows = sorting.compress(levels, extents, threads.count()) if wanted in _COMPRESSED.values() else None
+    if rows is not None:
+        if values is not None and rows.order is not None:
+            values = _merged(values, rows.order, rows.again, rows.group, reduce)
+        return _of_pattern(Pattern(wanted, shape, (None, rows.pos), (None, rows.crd)), values)
     dtype = packing.index_dtype(extents, levels[0].numel())
     found = sorting.sort(levels, extents, dtype, threads.count())
     levels = found.coords
@@ -72,11 +77,15 @@ def assemble(
     built = packing.build_levels(wanted.writable, extents, levels, itemsize)
     if values is not None and built.slots is not None:
         values = packing.spread(values, built.slots, built.size)
-    pattern = Pattern(wanted.writable, shape, built.pos, built.crd)
-    if values is not None and values.ndim > 1:  # arrays: blocks of the entries
+    packed = _of_pattern(Pattern(wanted.writable, shape, built.pos, built.crd), values)
+    return packed if wanted == wanted.writable or packed.sparsity.block else to_format(packed, wanted)
+
+
+def _of_pattern(pattern: Pattern, values: Tensor | None) -> Operand:
+    """A pattern with values, blocks of its entries where these are arrays."""
+    if values is not None and values.ndim > 1:
         return Operand(pattern.with_blocks(values.shape[1:]), values.reshape(-1))
-    packed = Operand(pattern, values)
-    return packed if wanted == wanted.writable else to_format(packed, wanted)
+    return Operand(pattern, values)
 
 
 def to_format(source: Operand, format: str | Format) -> Operand:

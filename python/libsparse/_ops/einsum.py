@@ -8,6 +8,7 @@ from typing import Any
 from libsparse._lang import dtypes
 from libsparse._lang.errors import LibsparseError, ShapeError
 from libsparse._runtime.problem import Einsum, Operand
+from libsparse._runtime.repeats import by_kind
 from libsparse._storage.format import Format
 
 from . import autocast
@@ -15,6 +16,7 @@ from .einsum_reader import checked, compute, read
 from .operands import is_sparse, to_operand
 
 
+@by_kind
 def einsum(
     equation: Any,
     *operands: Any,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from libsparse._lang import assignment, grammar, user_functions
 from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime.repeats import by_kind
 from libsparse._storage.format import Format
 
 from .einsum_reader import checked
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .assignments import Job
 
 
+@by_kind
 def evaluate(
     text: str,
     *,

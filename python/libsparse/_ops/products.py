@@ -14,6 +14,7 @@ from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand, product
+from libsparse._runtime.repeats import by_kind
 from libsparse._storage.format import Format
 
 from . import agreement, autocast, einsum, einsum_reader, prepared_products
@@ -81,6 +82,7 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
 mm = mv = spmm = spmv = spgemm = matmul
 
 
+@by_kind
 def sddmm(mask: Any, q: Tensor, kt: Tensor) -> Any:
     """`mask * (q @ kt)`, computed only where `mask` has entries; differentiable in all three.
 
@@ -200,6 +202,7 @@ def _of_two_sparse(a: Any, b: Any) -> Operand | None:
     return Operand(pattern, data)
 
 
+@by_kind
 def operator(a: Any, b: Any) -> Any:
     """`a @ b`, which is left to objects of other types that have the operator."""
     return matmul(a, b) if is_tensor(b) or not hasattr(type(b), "__rmatmul__") else NotImplemented

@@ -21,6 +21,7 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, IndexBoundsError, MissingKernelError, ShapeError, UnsupportedError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
+from libsparse._runtime.repeats import by_kind
 
 from . import alignment, contraction
 from .assemble import to_format
@@ -117,6 +118,7 @@ class Groups:
         return reduced.reshape([1 if d in self.dims else n for d, n in enumerate(self.source.shape)])
 
 
+@by_kind
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sum over `dim` (an int, several, or None for all): a dense tensor; differentiable."""
     groups = Groups(input, dim)

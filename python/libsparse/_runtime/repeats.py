@@ -1,20 +1,38 @@
-"""Repeats: computations that come to the same steps whenever the name by which a pattern keeps them is the same."""
+"""Repeats: computations that come to the same steps whenever the name by which a pattern keeps them is the same.
+
+Of some operations a call on a pattern that is new, as those of mini-batches are, comes to the problem of one on another
+pattern of the same kind: of the same format, shape and blocks.
+"""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from libsparse._storage.pattern import Pattern
 
-from . import steps
-from .notes import notes
-from .steps import Plan, Reader
+from . import dispatch, steps
+from .notes import Run, notes
+from .problem import Operand
+from .steps import Reader
 
 _KEPT = 128  # computations that a pattern keeps
+_KINDS = 512  # of calls whose problems are kept
+_ADDRESSES = 3  # the place in a name of what describes tensors, in C
+_Operation = TypeVar("_Operation", bound=Callable[..., Any])
+_by_kind: set[Any] = set()
+_problems: dict[Any, Any] = {}
+"""The problem of each kind of calls and what its operands are, () after one call, None where there is none."""
+
+
+def by_kind(operation: _Operation) -> _Operation:
+    """Says of an operation that no more of patterns than their kinds decides which problem it comes to."""
+    _by_kind.add(operation)
+    return operation
+
 
 Known = bool | None
 """Whether steps were run; None where a computation has none, False before that is known."""
@@ -26,6 +44,7 @@ def run(
     patterns: list[Pattern | None],
     operation: Callable[[], Any],
     reads_all: bool,
+    function: Any = None,
 ) -> tuple[Any, Known]:
     """The result of an operation: by its steps where they are known, which are looked for in its second call.
 
@@ -35,6 +54,7 @@ def run(
         patterns: Their patterns, None of dense ones; one at least is there. Those of steps are added.
         operation: It returns an operand or a tensor.
         reads_all: Whether an argument that no step reads has been read in another way.
+        function: What is applied to the arguments, where that may be `by_kind`.
     """
     home, *others = [pattern for pattern in patterns if pattern is not None]
     kept, count = home.repeated, len(values)
@@ -54,8 +74,11 @@ def run(
     _drop(kept)
     if known is False:  # many operations are the only one on their patterns, and noting them takes as long as some
         kept[name] = ()
-        return operation(), False
-    result, plan = _noted(operation, Reader(values, patterns, reads_all=reads_all))
+        kind = _kind(name, patterns) if function in _by_kind else None
+        return operation() if kind is None else _like_others(kind, values, patterns, operation), False
+    reader = Reader(values, patterns, reads_all=reads_all)
+    result, runs = _noted(operation)
+    plan = reader.read(result, runs)
     kept[name] = None if plan is None else (plan, [weakref.ref(pattern) for pattern in others])
     return result, None if plan is None else True
 
@@ -78,8 +101,52 @@ def _drop(kept: dict[Any, Any]) -> None:
             kept.clear()
 
 
-def _noted(operation: Callable[[], Any], reader: Reader) -> tuple[Any, Plan | None]:
-    """The result of an operation, and what it came to where that was steps of known effect alone."""
+def _kind(name: tuple[Any, ...], patterns: list[Pattern | None]) -> tuple[Any, ...] | None:
+    """What a call has in common with those on other patterns of the same kinds; None where C has not described it."""
+    if len(name) <= _ADDRESSES or type(name[_ADDRESSES]) is not bytes:
+        return None
+    words = memoryview(name[_ADDRESSES]).cast("q").tolist()
+    kinds: dict[int, Any] = {}
+    numbers: dict[int, int] = {}
+    for pattern in patterns:
+        if pattern is not None and id(pattern) not in numbers:
+            numbers[id(pattern)] = len(numbers)
+            kinds[len(numbers)] = pattern.format, pattern.shape, pattern.block
+    for place, word in enumerate(words):
+        if word in numbers:
+            words[place] = numbers[word]
+            if words[place + 1]:  # behind dtype and rank, how many values there are
+                words[place + 4] = 0
+    return (*name[:_ADDRESSES], *words, *name[_ADDRESSES + 1 :], *kinds.values())
+
+
+def _like_others(
+    kind: tuple[Any, ...], values: list[Any], patterns: list[Pattern | None], operation: Callable[[], Any]
+) -> Any:
+    """The result of an operation: by the problem of its kind where that is known, which the second call looks for."""
+    known = _problems.get(kind, False)
+    if known:
+        problem, sources, fill, view = known
+        try:
+            data, pattern = dispatch.run(problem, steps.operands(sources, values, patterns))
+        except RuntimeError:  # said in its own words by the operation
+            return operation()
+        return steps.seen(data, view) if pattern is None else Operand(pattern, data, fill)
+    if known is None:
+        return operation()
+    if known is False:
+        if len(_problems) >= _KINDS:
+            _problems.clear()
+        _problems[kind] = ()
+        return operation()
+    reader = Reader(values, patterns, reads_all=True)
+    result, runs = _noted(operation)
+    _problems[kind] = reader.problem(result, runs)
+    return result
+
+
+def _noted(operation: Callable[[], Any]) -> tuple[Any, list[Run]]:
+    """The result of an operation, and what it ran."""
     notes.runs = []
     try:
         if torch.is_inference_mode_enabled():  # whose tensors don't count how often they are written to
@@ -87,7 +154,6 @@ def _noted(operation: Callable[[], Any], reader: Reader) -> tuple[Any, Plan | No
                 result = operation()
         else:
             result = operation()
-        runs = notes.runs
+        return result, notes.runs
     finally:
         notes.runs = None
-    return result, reader.read(result, runs)

@@ -17,7 +17,7 @@ from .direct import native
 from .dispatch import Prepared
 from .layout import contiguous
 from .notes import Run
-from .problem import Operand
+from .problem import Operand, Problem
 
 _MOST = 16  # steps of a call
 _ARITHMETIC = frozenset({torch.mul, torch.div, torch.add, torch.sub, Tensor.__truediv__})
@@ -50,16 +50,16 @@ def run_in_python(plan: Plan, values: list[Any], patterns: list[Any]) -> Operand
             prepared, variant, direct, reads, found = step
             if prepared.variant is not variant:
                 return None
-            values.append(direct(*[_seen(values[n], how) for n, how in reads], threads.count()))
+            values.append(direct(*[seen(values[n], how) for n, how in reads], threads.count()))
             patterns.append(patterns[found] if type(found) is int else found)
         elif kind != PROBLEM:
             function, given = step
-            values.append(function(*[how if n < 0 else _seen(values[n], how) for n, how in given]))
+            values.append(function(*[how if n < 0 else seen(values[n], how) for n, how in given]))
             patterns.append(None)
         elif not step[0](values, patterns):
             return None
     if pattern is None:
-        return _seen(values[-1], view)
+        return seen(values[-1], view)
     found = patterns[pattern] if isinstance(pattern, int) else pattern()
     return None if found is None else Operand(found, values[-1], fill)
 
@@ -68,7 +68,8 @@ run: Callable[[Plan, list[Any], list[Any]], Operand | Tensor | None]
 run = run_in_python if native is None else native.run_plan
 
 
-def _seen(tensor: Tensor, view: View | None) -> Tensor:
+def seen(tensor: Tensor, view: View | None) -> Tensor:
+    """A tensor as a step sees it."""
     if view is None:
         return tensor
     detached, shape, strides, order = view
@@ -110,12 +111,7 @@ class _Problem:
         """Computes the problem and adds its result; False where it is to be prepared anew."""
         if self._variant is not getattr(self._compute, "variant", None):
             return False
-        data, pattern = self._compute(
-            [
-                Operand(None if p is None else patterns[p], None if n is None else _seen(values[n], view))
-                for p, n, view in self._sources
-            ]
-        )
+        data, pattern = self._compute(operands(self._sources, values, patterns))
         values.append(data)
         patterns.append(pattern)
         return True
@@ -123,6 +119,14 @@ class _Problem:
 
 _Source = tuple[int | None, int | None, View | None]
 """The number of the tensor with an operand's pattern, of the one with its values, and how these are seen."""
+
+
+def operands(sources: Sequence[_Source], values: list[Any], patterns: list[Pattern | None]) -> list[Operand]:
+    """The operands of a problem, from the elements and patterns of arguments and earlier steps."""
+    return [
+        Operand(None if p is None else patterns[p], None if n is None else seen(values[n], view))
+        for p, n, view in sources
+    ]
 
 
 class Reader:
@@ -170,6 +174,26 @@ class Reader:
         steps = self._steps(runs, found, sorted(needed))
         place: Place = kept if kept is not None or pattern is None else sorted(needed).index(pattern)
         return steps, place, wanted.fill, _view(wanted.values, runs[-1].data) if place is None else None
+
+    def problem(self, result: Any, runs: list[Run]) -> tuple[Problem, list[_Source], Any, View | None] | None:
+        """The problem that a call came to, None where there was more to it or its operands are not the arguments, all.
+
+        Besides, what of the arguments its operands are, the fill value of the result, and how a dense one is seen.
+        """
+        wanted = result if type(result) is Operand else Operand(None, result)
+        if len(runs) != 1 or type(runs[0].function) is not Prepared or type(wanted.data) is not Tensor:
+            return None
+        (run,) = runs
+        found = self._sources(run)
+        if found is None or not {*found}.issuperset(range(self._first)) or wanted.pattern is not run.pattern:
+            return None
+        if wanted.data is not run.data and not (run.pattern is None and _same(wanted.data, run.data)):
+            return None
+        if self._versions != [_version(value) for value in self._given]:
+            return None
+        read = [None if n is None else self._given[n] for n in found[1::2]]
+        view = _view(wanted.values, run.data) if run.pattern is None else None
+        return run.function.problem, _sources_of(run, found[::2], found[1::2], read), wanted.fill, view
 
     def _only_pattern(self, result: Operand) -> Plan | None:
         """The plan of a result with the values of the only argument, and a pattern that is kept with its pattern."""
@@ -258,21 +282,28 @@ def _problem(
         values: The number of the tensor with its values.
         sources: That tensor.
     """
-    prepared, operands = run.function, run.given
+    prepared, given = run.function, run.given
     variant = prepared.variant if isinstance(prepared, Prepared) else None
     if isinstance(variant, Call):
         wanted = prepared.problem.output_format
         writable = wanted is None or wanted.writable == wanted
-        shared = next((p for p, o in zip(patterns, operands, strict=True) if o.pattern is run.pattern), None)
+        shared = next((p for p, o in zip(patterns, given, strict=True) if o.pattern is run.pattern), None)
         kept = run.pattern if run.pattern is variant.result_pattern else None
         known = run.pattern is None or shared is not None or kept is not None
-        found = variant.direct_on(operands) if known and writable else None
+        found = variant.direct_on(given) if known and writable else None
         if found is not None:
             direct, read, orders = found
-            reads = tuple((values[n], _view(operands[n].values, _there(sources[n]), orders[n])) for n in read)
+            reads = tuple((values[n], _view(given[n].values, _there(sources[n]), orders[n])) for n in read)
             return KERNEL, prepared, variant, direct, reads, kept if shared is None else shared
-    views = [None if o.data is None else _view(o.data, _there(t)) for o, t in zip(operands, sources, strict=True)]
-    return PROBLEM, _Problem(prepared, [*zip(patterns, values, views, strict=True)])
+    return PROBLEM, _Problem(prepared, _sources_of(run, patterns, values, sources))
+
+
+def _sources_of(
+    run: Run, patterns: Sequence[int | None], values: Sequence[int | None], sources: Sequence[Tensor | None]
+) -> list[_Source]:
+    """What the operands of a problem are, by the arguments of `_problem`."""
+    views = [None if o.data is None else _view(o.data, _there(t)) for o, t in zip(run.given, sources, strict=True)]
+    return [*zip(patterns, values, views, strict=True)]
 
 
 def _as_scalars(function: Any, given: Sequence[Any]) -> Sequence[Any]:

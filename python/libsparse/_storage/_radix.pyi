@@ -14,6 +14,20 @@ def by_rows(
     moved_values: int,
     /,
 ) -> bool: ...
+def compress(
+    coords: tuple[tuple[int, bool], ...],
+    rows: int,
+    columns: int,
+    count: int,
+    threads: int,
+    team: int,
+    pos: int,
+    crd: int,
+    order: int,
+    again: int,
+    group: int,
+    /,
+) -> tuple[int, bool]: ...
 def first_of_rows(
     coords: int, wide: bool, count: int, rows: int, pos: int, wide_pos: bool, threads: int, team: int, /
 ) -> bool: ...

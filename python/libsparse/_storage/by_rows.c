@@ -7,19 +7,6 @@
 #define MOST_EACH 4   /* columns for each entry up to which it pays to count the entries of each column */
 #define SHORT_ROW 32 /* entries, up to which insertion takes less time than a sort */
 
-typedef struct {
-	const int32_t *row, *column;
-	const void *values;
-	int itemsize, threads;
-	uint64_t team;
-	bool mirrored; /* an entry that is not on the diagonal stands for two */
-	int64_t count, rows;
-	int32_t *next; /* for each thread and row, how many entries, then where the next one goes */
-	int32_t *pos, *moved;
-	void *moved_values;
-	atomic_bool twice, falls;
-} Matrix;
-
 static void count_entries(void *given, int thread)
 {
 	Matrix *m = given;
@@ -52,6 +39,7 @@ static void count_entries(void *given, int thread)
 DEFINE_PLACE(place_none, (void)place)
 DEFINE_PLACE(place_narrow, ((uint32_t *)m->moved_values)[place] = ((const uint32_t *)m->values)[n])
 DEFINE_PLACE(place_wide, ((uint64_t *)m->moved_values)[place] = ((const uint64_t *)m->values)[n])
+DEFINE_PLACE(place_number, ((uint32_t *)m->moved_values)[place] = (uint32_t)n)
 
 /* An entry of a row. */
 typedef struct {
@@ -132,7 +120,8 @@ static bool place_by_rows(Matrix *m)
 		}
 	}
 	m->pos[m->rows] = total;
-	run_threads(m->threads, m->team, m->itemsize == 0 ? place_none : m->itemsize == 4 ? place_narrow : place_wide, m);
+	void (*place)(void *, int) = m->itemsize == 0 ? place_none : m->itemsize == 4 ? place_narrow : place_wide;
+	run_threads(m->threads, m->team, m->numbered ? place_number : place, m);
 	free(m->next);
 	return true;
 }
@@ -146,10 +135,8 @@ static int64_t count_columns(const Matrix *m)
 	return columns;
 }
 
-/* The same by columns first, so that columns then ascend in each row. */
-static bool place_by_columns_and_rows(Matrix *m, int64_t columns)
+bool place_by_columns_and_rows(Matrix *m, int64_t total, int64_t columns)
 {
-	int64_t total = m->pos[m->rows];
 	Matrix by_column = *m, by_row = *m;
 	by_column.row = m->column, by_column.column = m->row, by_column.rows = columns;
 	int32_t *room = malloc((size_t)(2 * total + columns + 1) * sizeof *room);
@@ -159,7 +146,7 @@ static bool place_by_columns_and_rows(Matrix *m, int64_t columns)
 		int32_t *column = room + total;
 		by_column.moved = room, by_column.pos = room + 2 * total;
 		by_row.row = room, by_row.column = column, by_row.values = by_column.moved_values;
-		by_row.count = total, by_row.mirrored = false;
+		by_row.count = total, by_row.mirrored = by_row.numbered = false;
 		done = place_by_rows(&by_column);
 		for (int64_t n = 0; done && n < columns; n++)
 			for (int32_t k = by_column.pos[n]; k < by_column.pos[n + 1]; k++)
@@ -171,8 +158,7 @@ static bool place_by_columns_and_rows(Matrix *m, int64_t columns)
 	return done;
 }
 
-/* Puts entries in the order of their coordinates, unless rows are long and columns too many to be counted; false where there is no memory. */
-static bool sort_by_rows(Matrix *m)
+bool sort_by_rows(Matrix *m)
 {
 	if (!place_by_rows(m))
 		return false;
@@ -180,7 +166,7 @@ static bool sort_by_rows(Matrix *m)
 	int64_t columns = atomic_load(&m->falls) ? count_columns(m) : 0;
 	if (columns == 0 || columns > MOST_EACH * (int64_t)m->pos[m->rows] / m->threads)
 		return true;
-	if (!place_by_columns_and_rows(m, columns))
+	if (!place_by_columns_and_rows(m, m->pos[m->rows], columns))
 		return false;
 	atomic_store(&m->twice, false);
 	atomic_store(&m->falls, false);

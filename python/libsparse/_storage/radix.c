@@ -263,6 +263,11 @@ static PyMethodDef functions[] = {
 	 "by_rows(row, column, values, itemsize, count, rows, mirrored, threads, team, pos, moved, moved_values): whether columns then ascend in each row.\n\n"
 	 "Moves columns and values to the order of rows and writes where each row starts; where `mirrored`, an entry stands for two if it is not\n"
 	 "on the diagonal. Numbers and positions are int32, values have 0, 4 or 8 bytes; arrays are given by their addresses."},
+	{"compress", compress, METH_VARARGS,
+	 "compress(coords, rows, columns, count, threads, team, pos, crd, order, again, group): how many entries are distinct, and whether they moved.\n\n"
+	 "Sorts entries by their coordinates, two arrays as for `ascending`, and writes where each row starts, the column of each distinct entry, and\n"
+	 "its number among those that were given, all int32; as int64 the numbers of those that came again, and of the distinct ones that they repeat.\n"
+	 "The number is -1 where some are out of range, -2 where rows are too long and columns too many for this."},
 	{"first_of_rows", first_of_rows, METH_VARARGS,
 	 "first_of_rows(coords, wide, count, rows, pos, wide_pos, threads, team): whether all numbers of rows are in range, in ascending order or not.\n\n"
 	 "Writes where each row starts once entries are sorted, rows + 1 positions. `coords` and `pos` are addresses of int64 or int32."},

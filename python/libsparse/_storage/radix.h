@@ -21,8 +21,32 @@ typedef struct {
 /* Reads a tuple of (address, whether elements are int64), one pair a mode; false with an exception where it is none. */
 bool read_arrays(PyObject *given, Array *arrays, int count);
 
+/* Entries of a matrix, and where they are moved to. */
+typedef struct {
+	const int32_t *row, *column;
+	const void *values;
+	int itemsize, threads;
+	uint64_t team;
+	bool mirrored; /* an entry that is not on the diagonal stands for two */
+	bool numbered; /* the value of an entry is its number */
+	int64_t count, rows;
+	int32_t *next; /* for each thread and row, how many entries, then where the next one goes */
+	int32_t *pos, *moved;
+	void *moved_values;
+	atomic_bool twice, falls;
+} Matrix;
+
+/* Puts entries in the order of their coordinates: `falls` where rows are long and columns too many to be counted, `twice` where entries come again, in the
+ * order in which they came. Returns false where there is no memory. */
+bool sort_by_rows(Matrix *m);
+
+/* Puts so many entries in the order of their columns, and then of their rows: all of them, those that come again in the order in which they came. Returns
+ * false where there is no memory. */
+bool place_by_columns_and_rows(Matrix *m, int64_t total, int64_t columns);
+
 /* The functions of the other sources, which radix.c lists for Python. */
 PyObject *by_rows(PyObject *self, PyObject *args);
+PyObject *compress(PyObject *self, PyObject *args);
 PyObject *ascending(PyObject *self, PyObject *args);
 PyObject *first_of_rows(PyObject *self, PyObject *args);
 PyObject *neighbours(PyObject *self, PyObject *args);

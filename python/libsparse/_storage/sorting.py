@@ -28,6 +28,7 @@ _EACH = 1 << 15  # entries from which on a thread is worth its start
 _WINDOW, _LONG = 64, 255  # rows that are sorted by their lengths together, and the length from which on they are alike
 _INDICES = (torch.int32, torch.int64)
 _ANY, _WEAK, _STRICT = 0, 1, 2  # orders of coordinates: none, ascending, and without repeats
+_OUTSIDE = -1  # what C says of coordinates out of range
 _PART = 1 << 20  # entries that are compared or gathered at a time, so that what is needed for a while stays small
 
 
@@ -109,6 +110,46 @@ def _moved(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype,
 def _addresses(arrays: Sequence[Tensor]) -> tuple[tuple[int, bool], ...]:
     """Of arrays of int32 or int64, for C: where each is, and whether it has int64."""
     return tuple([(memory.address(a), a.dtype == torch.int64) for a in arrays])
+
+
+class Rows(NamedTuple):
+    """Distinct coordinates in compressed rows.
+
+    Attributes:
+        pos: Where each row starts.
+        crd: The column of each.
+        order: As of `Sorted`, and so are the others.
+    """
+
+    pos: Tensor
+    crd: Tensor
+    order: Tensor | None
+    again: Tensor
+    group: Tensor
+
+
+def compress(coords: Sequence[Tensor], extents: Sequence[int], threads: int) -> Rows | None:
+    """Sorts coordinates of two modes, as `sort` does; None where that takes more than counting and short sorts.
+
+    Raises:
+        IndexBoundsError: Coordinates are out of range.
+    """
+    radix, count = in_c(), coords[0].numel()
+    threads = min(threads, count // _MANY + 1, (4 * count + _MANY) // max(1, extents[0]))  # each counts all rows
+    if radix is None or threads < 1 or max(extents) > INT32_MAX or count >= _SLOW or not all(map(is_plain, coords)):
+        return None
+    pos, crd, order = [torch.empty(n, dtype=torch.int32, device="cpu") for n in (extents[0] + 1, count, count)]
+    again, group = torch.empty((2, count), dtype=torch.int64, device="cpu")
+    made = [a.data_ptr() for a in (pos, crd, order, again, group)]
+    distinct, moved = radix.compress(_addresses(coords), *extents, count, threads, team(), *made)
+    if distinct < 0:
+        if distinct == _OUTSIDE:
+            raise outside()
+        return None
+    left = slice(count - distinct)
+    if distinct < count:
+        crd, order = crd[:distinct].clone(), order[:distinct].clone()
+    return Rows(pos, crd, order if moved else None, again[left].clone(), group[left].clone())
 
 
 def by_rows(

@@ -91,7 +91,7 @@ def _by_name(
         if misses % _SELDOM:
             return operation(*args, **kwargs)
     computation = functools.partial(operation, *args, **kwargs)
-    result, known = repeats.run(name, values, patterns, computation, True)
+    result, known = repeats.run(name, values, patterns, computation, True, operation)
     if known is None:
         _misses[kinds] = _misses.get(kinds, 0) + 1
     elif known and misses >= 0:

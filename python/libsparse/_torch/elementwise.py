@@ -18,6 +18,7 @@ from libsparse._ops import assemble, elementwise, pointwise
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
+from libsparse._runtime.repeats import by_kind
 
 from .registry import getter, implements, named
 
@@ -113,6 +114,7 @@ for _property in ("real", "imag"):
 
 
 @implements(*named("add __add__ __radd__", torch, Tensor), layouts="raises")
+@by_kind
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`input + alpha * other`: entries where either is stored; dense where one is."""
     return elementwise.add(input, other, alpha)

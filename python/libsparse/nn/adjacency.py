@@ -124,12 +124,16 @@ def with_loops(A: Any, fill: float) -> Any:
     """The graph, with self loops of a value at the nodes that have none."""
 
     def compute() -> Tensor:
-        there: Tensor = ls.einsum("ii->i", A.with_values(None).to(A.dtype), format="dense")
+        ones = torch.ones(count, dtype=A.dtype, device="cpu")
+        # A product with the identity, whose pattern is there: to take the diagonal of a pattern is to make another one.
+        stored = A.with_values(None).to(A.dtype)
+        there: Tensor = ls.einsum("ij,ij->i", stored, loops(count, count, ones), format="dense")
         return fill - fill * there
 
+    count = A.shape[0]
     kept = not torch.compiler.is_compiling()
     values = A.pattern.derive(("values of loops", str(A.dtype), fill), compute) if kept else compute()
-    return A + loops(len(values), len(values), values)
+    return A + loops(count, count, values)
 
 
 def valued(A: Any, dtype: torch.dtype) -> Any:

@@ -1,0 +1,110 @@
+"""Calls on patterns that are new each time, as those of mini-batches, come to the problem of others of their kind."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from libsparse._runtime import repeats
+
+import libsparse as ls
+
+pytestmark = pytest.mark.compiler
+
+X, Y, V, W = torch.randn(9, 4), torch.randn(4, 7), torch.randn(9), torch.randn(7)
+
+
+def drawn(density=0.4, dtype=torch.float32, format="csr", shape=(9, 7)):
+    dense = torch.randint(1, 5, shape).to(dtype) * (torch.rand(shape) < density)
+    return ls.tensor(dense, format=format)
+
+
+OPERATIONS = {
+    "add": (lambda A, B: A + B, lambda a, b: a + b),
+    "sub": (lambda A, B: A - B, lambda a, b: a - b),
+    "spgemm": (lambda A, B: A @ B.T, lambda a, b: a @ b.T),
+    "sddmm": (lambda A, _: ls.sddmm(A, X, Y), lambda a, _: a * (X @ Y)),
+    "sum": (lambda A, _: A.sum(1), lambda a, _: a.sum(1)),
+    "einsum": (lambda A, B: ls.einsum("ij,ij->j", A, B), lambda a, b: (a * b).sum(0)),
+    "evaluate": (
+        lambda A, _: ls.evaluate("N(i,j) = A(i,j) * d(i) * e(j)", A=A, d=V, e=W),
+        lambda a, _: a * V[:, None] * W,
+    ),
+    "diagonal": (lambda A, B: ls.einsum("ii->i", (A @ B.T)), lambda a, b: (a @ b.T).diagonal()),
+    "mean of terms": (lambda A, _: ls.einsum("ij->i", A, reduce="mean"), None),
+}
+
+
+def dense(x):
+    return x.to_dense() if isinstance(x, ls.SparseTensor) else x
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "csc", "dcsr"])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_results_on_new_patterns(name, format):
+    ours, theirs = OPERATIONS[name]
+    for density in (0.4, 0.3, 0.5, 0.0, 1.0, 0.4, 0.02, 0.6):
+        A, B = drawn(density, format=format), drawn(0.3, format=format)
+        a, b = A.to_dense(), B.to_dense()
+        if theirs is None:
+            counts = (a != 0).sum(1)
+            wanted = torch.where(counts > 0, a.sum(1) / counts.clamp(min=1), 0)
+        else:
+            wanted = theirs(a, b)
+        torch.testing.assert_close(dense(ours(A, B)), wanted)
+    A = drawn(format=format)
+    if theirs is not None:
+        torch.testing.assert_close(dense(ours(A, A)), theirs(A.to_dense(), A.to_dense()))
+
+
+@pytest.mark.parametrize("name", ["add", "spgemm", "sddmm", "sum", "einsum", "evaluate"])
+def test_problems_are_looked_for_once(name, monkeypatch):
+    if repeats.steps.native is None:
+        pytest.skip("calls are described in C")
+    ours, _ = OPERATIONS[name]
+    monkeypatch.setattr(repeats, "_problems", {})
+    for _ in range(2):
+        ours(drawn(), drawn())
+    assert any(repeats._problems.values())
+    monkeypatch.setattr(repeats, "_noted", None)
+    for _ in range(3):
+        ours(drawn(), drawn())
+
+
+def test_other_elements_are_another_kind():
+    for dtype in (torch.float32, torch.int64, torch.bool, torch.complex64, torch.float16) * 3:
+        A, B = drawn(dtype=dtype), drawn(dtype=dtype)
+        found = A + B
+        assert found.dtype == dtype
+        torch.testing.assert_close(found.to_dense(), A.to_dense() + B.to_dense())
+    for shape in ((9, 7), (7, 9), (9, 7), (9, 1)) * 2:
+        A, B = drawn(shape=shape), drawn(shape=shape)
+        torch.testing.assert_close((A + B).to_dense(), A.to_dense() + B.to_dense())
+    with pytest.raises(ls.ShapeError, match="do not broadcast"):
+        drawn() + drawn(shape=(7, 9))
+
+
+def test_gradients_and_modes_are_followed():
+    for n in range(6):
+        A, B = drawn(), drawn()
+        if n % 2:
+            A.requires_grad_()
+        out = ls.sddmm(A, X, Y).sum(1)
+        assert out.requires_grad == bool(n % 2)
+        with torch.no_grad():
+            assert not (A + B).requires_grad
+    for n in range(6):
+        A = drawn()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bool(n % 2)):
+            assert ls.sddmm(A, X, Y).dtype == (torch.bfloat16 if n % 2 else torch.float32)
+    for _ in range(3):
+        with torch.inference_mode():
+            torch.testing.assert_close((drawn(1.0) - drawn(0.0)).to_dense().min() > 0, torch.tensor(True))
+
+
+def test_numbers_that_are_no_divisors_are_refused_as_before():
+    d = torch.tensor([1, 2, 0, 1, 1, 1, 1])
+    for _ in range(4):
+        A = drawn(1.0, dtype=torch.int64)
+        with pytest.raises(ls.DivisionByZeroError):
+            ls.evaluate("y(i,j) = A(i,j) // d(j)", A=A, d=d)
+        assert ls.evaluate("y(i,j) = A(i,j) // d(j)", A=A, d=d.clamp(min=1)).shape == (9, 7)
