@@ -70,6 +70,53 @@ def test_problems_are_looked_for_once(name, monkeypatch):
         ours(drawn(), drawn())
 
 
+def _squares(out):
+    return (out.values() if isinstance(out, ls.SparseTensor) else out).square().sum()
+
+
+DIFFERENTIATED = {
+    "sddmm": (lambda A, x, y: ls.sddmm(A, x, y), lambda a, x, y: a * (x @ y)),
+    "product": (lambda A, x, y: (A @ y.T).T @ x, lambda a, x, y: (a @ y.T).T @ x),
+    "turned": (lambda A, x, y: x.T @ A, lambda a, x, y: x.T @ a),
+    "same twice": (lambda A, x, _: ls.sddmm(A @ A.T, x, x.T), lambda a, x, _: (a @ a.T) * (x @ x.T)),
+    "evaluate": (
+        lambda A, x, y: ls.evaluate("R(i,j) = tanh(A(i,j)) * sum(x(i,k) * y(k,j))", A=A, x=x, y=y),
+        lambda a, x, y: a.tanh() * (x @ y),
+    ),
+    "least": (
+        lambda A, x, _: ls.evaluate("r(j,k) = A(i,j) * x(i,k)", A=A, x=x, reduce="max"),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "csc", "bsr(3,7)"])
+@pytest.mark.parametrize("name", DIFFERENTIATED)
+def test_gradients_on_new_patterns(name, format):
+    ours, theirs = DIFFERENTIATED[name]
+    for density in (0.4, 0.3, 0.5, 0.0, 1.0, 0.4, 0.1):
+        A = drawn(density, dtype=torch.float64, format=format)
+        x, y = X.double().requires_grad_(), Y.double().requires_grad_()
+        values = A.values().requires_grad_()
+        A = A.with_values(values)
+        a = A.to_dense().detach().requires_grad_()
+        _squares(ours(A, x, y)).backward()
+        found = [x.grad, y.grad, A.with_values(values.grad).to_dense() if values.grad is not None else None]
+        if theirs is None:
+            masked = torch.where(a.detach() != 0, 0.0, -torch.inf)[:, :, None] + a[:, :, None] * x.detach()[:, None]
+            if format == "bsr(3,7)":  # whose zeros are terms
+                continue
+            wanted = torch.autograd.grad(masked.amax(0).nan_to_num(neginf=0).square().sum(), a)
+            torch.testing.assert_close(found[2], wanted[0])
+            continue
+        x2, y2 = X.double().requires_grad_(), Y.double().requires_grad_()
+        _squares(theirs(a, x2, y2)).backward()
+        stored = A.with_values(torch.ones_like(values)).to_dense() != 0
+        for got, want in zip(found, [x2.grad, y2.grad, a.grad * stored], strict=True):
+            if want is not None:
+                torch.testing.assert_close(got, want)
+
+
 def test_other_elements_are_another_kind():
     for dtype in (torch.float32, torch.int64, torch.bool, torch.complex64, torch.float16) * 3:
         A, B = drawn(dtype=dtype), drawn(dtype=dtype)

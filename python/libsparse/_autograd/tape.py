@@ -60,6 +60,9 @@ class Node:
         self.pattern: Pattern | None = None
         self.shortcut: Callable[[Sequence[Any]], Tensor] | None = None
 
+    by_kind = False
+    """Whether no more of patterns than their formats, shapes and blocks decides which problem a gradient comes to."""
+
     reads_operands = True
     """Whether gradients read the values of operands, which autograd then keeps, and watches for writes."""
 
@@ -197,6 +200,10 @@ class Followed:
         """Keeps the problem and what makes its nodes."""
         self.kind, self.problem = kind, problem
 
+    def anew(self) -> Followed:
+        """What computes the problem with operands of other patterns."""
+        return self
+
     def __call__(self, operands: Sequence[Operand]) -> Result:
         """Computes the problem."""
         node = self.kind(self.problem, [o.pattern for o in operands])
@@ -261,8 +268,21 @@ def repeated(
         again = first < len(values)  # as where an expression names an operand twice
         name.append(first if again else kind)
         values.append(None if again else tensor)
-    result, _ = repeats.run(tuple(name), values, [*patterns], compute, False)
+    alike = functools.partial(_kind_of_gradient, name, values, patterns) if node.by_kind else None
+    result, _ = repeats.run(tuple(name), values, [*patterns], compute, False, alike)
     return result.values if type(result) is Operand else result
+
+
+def _kind_of_gradient(
+    name: Sequence[Any], values: Sequence[Tensor | None], patterns: Sequence[Pattern | None]
+) -> tuple[Any, ...]:
+    """What a computation of `repeated` has in common with those on other patterns of the same kinds, from its name."""
+    numbers, kinds = repeats.numbered(patterns)
+    described = [
+        (kind[0], kind[2]) if v is not None and p is not None and v.shape == (p.size,) else kind
+        for kind, v, p in zip(name[3 + len(patterns) :], values, patterns, strict=True)
+    ]
+    return (*name[:3], *[None if p is None else numbers[id(p)] for p in patterns], *described, *kinds)
 
 
 def _kind(tensor: Tensor) -> tuple[Any, ...] | None:

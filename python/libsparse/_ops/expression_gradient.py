@@ -67,6 +67,7 @@ class Expression(tape.Node):
     """An assignment; it keeps the unrounded result, which terms are compared with."""
 
     __slots__ = ()
+    by_kind = True
 
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
         dtype, problem = self._unrounded(self.operands(datas))

@@ -24,6 +24,7 @@ class Product(tape.Node):
     """A sum of products."""
 
     __slots__ = ()
+    by_kind = True
 
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]

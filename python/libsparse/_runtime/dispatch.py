@@ -105,8 +105,7 @@ class Prepared:
     """A problem on given patterns and shapes, and the variant that computes it now.
 
     A variant is one way to compute the problem: a kernel with the formats that it reads, or steps of several. Whoever
-    computes reads `variant` once. So any thread may replace it at any time, without a
-    lock: variants don't change, and a computation ends with the variant that it began with.
+    computes reads `variant` once. So any thread may replace it at any time, without a lock: variants don't change.
 
     Attributes:
         problem: The problem.
@@ -161,6 +160,10 @@ class Prepared:
     def replace(self, variant: Variant) -> None:
         """Computes with another variant of the problem from the next call on."""
         self.variant = variant
+
+    def anew(self) -> Callable[[Sequence[Operand]], Result]:
+        """What computes the problem with operands of other patterns."""
+        return functools.partial(run, self.problem)
 
     def __call__(self, operands: Sequence[Operand]) -> Result:
         """Computes with operands of the patterns, shapes, strides and dtypes that this was prepared for."""
@@ -284,7 +287,7 @@ def build(
         few: Whether that is to be as is best where calls with the pattern are few.
         measured: Whether it may be one that was found by measuring.
     """
-    # The first call of a process has nothing to look up, and no time to say what others like it have in common with it.
+    # The first call of a process has nothing to look up, and no time to say what it has in common with others.
     name = signature(problem, operands, wide, counted, few) if kernel.has_any() else None
     if measured and not (problem.schedule or wide or counted) and is_tuned(problem, operands, name):
         from . import tuned  # few programs have been tuned

@@ -7,14 +7,14 @@ pattern of the same kind: of the same format, shape and blocks.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import torch
 
 from libsparse._storage.pattern import Pattern
 
-from . import dispatch, steps
+from . import steps
 from .notes import Run, notes
 from .problem import Operand
 from .steps import Reader
@@ -44,7 +44,7 @@ def run(
     patterns: list[Pattern | None],
     operation: Callable[[], Any],
     reads_all: bool,
-    function: Any = None,
+    kind: Callable[[], tuple[Any, ...] | None] | None = None,
 ) -> tuple[Any, Known]:
     """The result of an operation: by its steps where they are known, which are looked for in its second call.
 
@@ -54,7 +54,8 @@ def run(
         patterns: Their patterns, None of dense ones; one at least is there. Those of steps are added.
         operation: It returns an operand or a tensor.
         reads_all: Whether an argument that no step reads has been read in another way.
-        function: What is applied to the arguments, where that may be `by_kind`.
+        kind: The name of all computations that come to the same problem on patterns of the same kinds, None of one for
+            which that is not so.
     """
     home, *others = [pattern for pattern in patterns if pattern is not None]
     kept, count = home.repeated, len(values)
@@ -74,8 +75,8 @@ def run(
     _drop(kept)
     if known is False:  # many operations are the only one on their patterns, and noting them takes as long as some
         kept[name] = ()
-        kind = _kind(name, patterns) if function in _by_kind else None
-        return operation() if kind is None else _like_others(kind, values, patterns, operation), False
+        alike = None if kind is None else kind()
+        return operation() if alike is None else _like_others(alike, values, patterns, operation, reads_all), False
     reader = Reader(values, patterns, reads_all=reads_all)
     result, runs = _noted(operation)
     plan = reader.read(result, runs)
@@ -101,37 +102,52 @@ def _drop(kept: dict[Any, Any]) -> None:
             kept.clear()
 
 
-def _kind(name: tuple[Any, ...], patterns: list[Pattern | None]) -> tuple[Any, ...] | None:
+def is_by_kind(operation: Any) -> bool:
+    """Whether an operation is `by_kind`."""
+    return operation in _by_kind
+
+
+def numbered(patterns: Sequence[Pattern | None]) -> tuple[dict[int, int], list[Any]]:
+    """The number of each pattern by its address, and the kinds of the patterns by these numbers."""
+    numbers: dict[int, int] = {}
+    kinds: list[Any] = []
+    for pattern in patterns:
+        if pattern is not None and id(pattern) not in numbers:
+            numbers[id(pattern)] = len(kinds)
+            kinds.append((pattern.format, pattern.shape, pattern.block))
+    return numbers, kinds
+
+
+def kind_of_call(name: tuple[Any, ...], patterns: Sequence[Pattern | None]) -> tuple[Any, ...] | None:
     """What a call has in common with those on other patterns of the same kinds; None where C has not described it."""
     if len(name) <= _ADDRESSES or type(name[_ADDRESSES]) is not bytes:
         return None
     words = memoryview(name[_ADDRESSES]).cast("q").tolist()
-    kinds: dict[int, Any] = {}
-    numbers: dict[int, int] = {}
-    for pattern in patterns:
-        if pattern is not None and id(pattern) not in numbers:
-            numbers[id(pattern)] = len(numbers)
-            kinds[len(numbers)] = pattern.format, pattern.shape, pattern.block
+    numbers, kinds = numbered(patterns)
     for place, word in enumerate(words):
         if word in numbers:
             words[place] = numbers[word]
             if words[place + 1]:  # behind dtype and rank, how many values there are
                 words[place + 4] = 0
-    return (*name[:_ADDRESSES], *words, *name[_ADDRESSES + 1 :], *kinds.values())
+    return (*name[:_ADDRESSES], *words, *name[_ADDRESSES + 1 :], *kinds)
 
 
 def _like_others(
-    kind: tuple[Any, ...], values: list[Any], patterns: list[Pattern | None], operation: Callable[[], Any]
+    kind: tuple[Any, ...],
+    values: list[Any],
+    patterns: list[Pattern | None],
+    operation: Callable[[], Any],
+    reads_all: bool,
 ) -> Any:
     """The result of an operation: by the problem of its kind where that is known, which the second call looks for."""
     known = _problems.get(kind, False)
     if known:
-        problem, sources, fill, view = known
+        compute, sources, fill, view = known
         try:
-            data, pattern = dispatch.run(problem, steps.operands(sources, values, patterns))
+            data, pattern = compute(steps.operands(sources, values, patterns))
         except RuntimeError:  # said in its own words by the operation
             return operation()
-        return steps.seen(data, view) if pattern is None else Operand(pattern, data, fill)
+        return steps.seen(data, view) if fill is None else Operand(pattern, data, fill)
     if known is None:
         return operation()
     if known is False:
@@ -139,7 +155,7 @@ def _like_others(
             _problems.clear()
         _problems[kind] = ()
         return operation()
-    reader = Reader(values, patterns, reads_all=True)
+    reader = Reader(values, patterns, reads_all=reads_all)
     result, runs = _noted(operation)
     _problems[kind] = reader.problem(result, runs)
     return result

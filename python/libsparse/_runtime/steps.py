@@ -17,7 +17,7 @@ from .direct import native
 from .dispatch import Prepared
 from .layout import contiguous
 from .notes import Run
-from .problem import Operand, Problem
+from .problem import Operand
 
 _MOST = 16  # steps of a call
 _ARITHMETIC = frozenset({torch.mul, torch.div, torch.add, torch.sub, Tensor.__truediv__})
@@ -175,25 +175,29 @@ class Reader:
         place: Place = kept if kept is not None or pattern is None else sorted(needed).index(pattern)
         return steps, place, wanted.fill, _view(wanted.values, runs[-1].data) if place is None else None
 
-    def problem(self, result: Any, runs: list[Run]) -> tuple[Problem, list[_Source], Any, View | None] | None:
-        """The problem that a call came to, None where there was more to it or its operands are not the arguments, all.
+    def problem(self, result: Any, runs: list[Run]) -> tuple[Any, list[_Source], Any, View | None] | None:
+        """What computes a call on other patterns, which arguments it takes, and the fill value or view of its result.
 
-        Besides, what of the arguments its operands are, the fill value of the result, and how a dense one is seen.
+        None where the call came to more than one problem, or a view says how many entries a pattern has.
         """
+        sparse = type(result) is Operand and result.pattern is not None
         wanted = result if type(result) is Operand else Operand(None, result)
-        if len(runs) != 1 or type(runs[0].function) is not Prepared or type(wanted.data) is not Tensor:
+        anew = getattr(runs[0].function, "anew", None) if len(runs) == 1 else None
+        if anew is None or type(wanted.data) is not Tensor:
             return None
-        (run,) = runs
-        found = self._sources(run)
-        if found is None or not {*found}.issuperset(range(self._first)) or wanted.pattern is not run.pattern:
+        run, found = runs[0], self._sources(runs[0])
+        if found is None or (self._reads_all and not {*found}.issuperset(range(self._first))):
             return None
-        if wanted.data is not run.data and not (run.pattern is None and _same(wanted.data, run.data)):
-            return None
-        if self._versions != [_version(value) for value in self._given]:
+        changed = self._versions != [_version(value) for value in self._given]
+        if changed or not _same(wanted.data, run.data) or (sparse and wanted.pattern is not run.pattern):
             return None
         read = [None if n is None else self._given[n] for n in found[1::2]]
-        view = _view(wanted.values, run.data) if run.pattern is None else None
-        return run.function.problem, _sources_of(run, found[::2], found[1::2], read), wanted.fill, view
+        sources = _sources_of(run, found[::2], found[1::2], read)
+        view = None if sparse else _view(wanted.values, run.data)
+        views = [how for _, n, how in sources if n is not None and self._patterns[n] is not None]
+        if any(how is not None and how[1] is not None for how in (*views, *[view] * (run.pattern is not None))):
+            return None
+        return anew(), sources, wanted.fill if sparse else None, view
 
     def _only_pattern(self, result: Operand) -> Plan | None:
         """The plan of a result with the values of the only argument, and a pattern that is kept with its pattern."""

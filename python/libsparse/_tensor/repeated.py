@@ -91,7 +91,8 @@ def _by_name(
         if misses % _SELDOM:
             return operation(*args, **kwargs)
     computation = functools.partial(operation, *args, **kwargs)
-    result, known = repeats.run(name, values, patterns, computation, True, operation)
+    kind = functools.partial(repeats.kind_of_call, name, patterns) if repeats.is_by_kind(operation) else None
+    result, known = repeats.run(name, values, patterns, computation, True, kind)
     if known is None:
         _misses[kinds] = _misses.get(kinds, 0) + 1
     elif known and misses >= 0:
