@@ -74,14 +74,23 @@ def _squares(out):
     return (out.values() if isinstance(out, ls.SparseTensor) else out).square().sum()
 
 
+def _softmax(scores, there):
+    weights = torch.where(there, (scores - scores.detach().amax()).exp(), 0.0)
+    return weights / weights.sum(1, keepdim=True).clamp(min=1e-300)
+
+
 DIFFERENTIATED = {
-    "sddmm": (lambda A, x, y: ls.sddmm(A, x, y), lambda a, x, y: a * (x @ y)),
-    "product": (lambda A, x, y: (A @ y.T).T @ x, lambda a, x, y: (a @ y.T).T @ x),
-    "turned": (lambda A, x, y: x.T @ A, lambda a, x, y: x.T @ a),
-    "same twice": (lambda A, x, _: ls.sddmm(A @ A.T, x, x.T), lambda a, x, _: (a @ a.T) * (x @ x.T)),
+    "sddmm": (lambda A, x, y: ls.sddmm(A, x, y), lambda a, x, y, _: a * (x @ y)),
+    "product": (lambda A, x, y: (A @ y.T).T @ x, lambda a, x, y, _: (a @ y.T).T @ x),
+    "turned": (lambda A, x, y: x.T @ A, lambda a, x, y, _: x.T @ a),
+    "softmax": (
+        lambda A, x, y: torch.sparse.softmax(ls.sddmm(A, x, y), 1),
+        lambda a, x, y, there: _softmax(a * (x @ y), there),
+    ),
+    "same twice": (lambda A, x, _: ls.sddmm(A @ A.T, x, x.T), lambda a, x, *_: (a @ a.T) * (x @ x.T)),
     "evaluate": (
         lambda A, x, y: ls.evaluate("R(i,j) = tanh(A(i,j)) * sum(x(i,k) * y(k,j))", A=A, x=x, y=y),
-        lambda a, x, y: a.tanh() * (x @ y),
+        lambda a, x, y, _: a.tanh() * (x @ y),
     ),
     "least": (
         lambda A, x, _: ls.evaluate("r(j,k) = A(i,j) * x(i,k)", A=A, x=x, reduce="max"),
@@ -110,8 +119,8 @@ def test_gradients_on_new_patterns(name, format):
             torch.testing.assert_close(found[2], wanted[0])
             continue
         x2, y2 = X.double().requires_grad_(), Y.double().requires_grad_()
-        _squares(theirs(a, x2, y2)).backward()
         stored = A.with_values(torch.ones_like(values)).to_dense() != 0
+        _squares(theirs(a, x2, y2, stored)).backward()
         for got, want in zip(found, [x2.grad, y2.grad, a.grad * stored], strict=True):
             if want is not None:
                 torch.testing.assert_close(got, want)

@@ -56,6 +56,7 @@ class Softmax(tape.Node):
     """The softmax of a sparse tensor over the dimension `problem`; it keeps the result, which has the gradient."""
 
     __slots__ = ()
+    by_kind = True
 
     @staticmethod
     def compute(groups: Groups) -> Tensor:

@@ -146,10 +146,10 @@ def compress(coords: Sequence[Tensor], extents: Sequence[int], threads: int) -> 
         if distinct == _OUTSIDE:
             raise outside()
         return None
-    left = slice(count - distinct)
     if distinct < count:
         crd, order = crd[:distinct].clone(), order[:distinct].clone()
-    return Rows(pos, crd, order if moved else None, again[left].clone(), group[left].clone())
+    again, group = [a[: count - distinct].clone() if distinct < count else a[:0] for a in (again, group)]
+    return Rows(pos, crd, order if moved else None, again, group)
 
 
 def by_rows(
