@@ -11,7 +11,7 @@ import (
 
 // A step of a merge without branches waits for the last: a comparison moves a cursor, and the coordinate there is read before the next comparison.
 // Where the coordinate behind each cursor is read ahead of time, the comparison only chooses between two that are there, and what is read
-// is not needed before the step after next (measured: unions of rows of four matrices on Zen 4, 1.5 to 2 times).
+// is not needed before the step after next (measured: sums and products of four matrices with others on Zen 4, 1.2 to 1.5 times as fast).
 
 // foreseen is the loop over two cursors with the coordinates behind them read ahead, to stand before the one that reads them when they are needed:
 // that takes the last rows, behind which nothing may be read. It is nil where a branch tells which cursor moves.

@@ -164,3 +164,9 @@ def test_numbers_that_are_no_divisors_are_refused_as_before():
         with pytest.raises(ls.DivisionByZeroError):
             ls.evaluate("y(i,j) = A(i,j) // d(j)", A=A, d=d)
         assert ls.evaluate("y(i,j) = A(i,j) // d(j)", A=A, d=d.clamp(min=1)).shape == (9, 7)
+
+
+def test_arguments_that_an_operation_does_not_take_are_refused_as_before():
+    for _ in range(4):
+        with pytest.raises(ls.DtypeError, match="got an unexpected keyword argument 'foo'"):
+            drawn().sum(dim=0, foo=1)

@@ -19,6 +19,9 @@ from .notes import Run, notes
 from .problem import Operand
 from .steps import Reader
 
+Known = bool | None
+"""Whether steps were run; None where a computation has none, False before that is known."""
+
 _KEPT = 128  # computations that a pattern keeps
 _KINDS = 512  # of calls whose problems are kept
 _ADDRESSES = 3  # the place in a name of what describes tensors, in C
@@ -32,10 +35,6 @@ def by_kind(operation: _Operation) -> _Operation:
     """Says of an operation that no more of patterns than their kinds decides which problem it comes to."""
     _by_kind.add(operation)
     return operation
-
-
-Known = bool | None
-"""Whether steps were run; None where a computation has none, False before that is known."""
 
 
 def run(

@@ -177,4 +177,5 @@ if native is not None:
     native.install_repeats(notes.notes, _by_name, layout.contiguous)
     call = native.call
 
-_CALLING = frozenset(f.__code__ for f in (call_in_python, _result, _by_name, repeats.run, repeats._noted))
+_OF_REPEATS = (repeats.run, repeats._like_others, repeats._noted)
+_CALLING = frozenset(f.__code__ for f in (call_in_python, _result, _by_name, *_OF_REPEATS))
