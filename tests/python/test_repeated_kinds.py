@@ -58,12 +58,13 @@ def test_results_on_new_patterns(name, format):
 
 @pytest.mark.parametrize("name", ["add", "spgemm", "sddmm", "sum", "einsum", "evaluate"])
 def test_problems_are_looked_for_once(name, monkeypatch):
-    if repeats.steps.native is None:
-        pytest.skip("calls are described in C")
     ours, _ = OPERATIONS[name]
     monkeypatch.setattr(repeats, "_problems", {})
     for _ in range(2):
         ours(drawn(), drawn())
+    if repeats.steps.native is None:  # nothing describes calls, and so nothing tells kinds apart
+        assert not repeats._problems
+        return
     assert any(repeats._problems.values())
     monkeypatch.setattr(repeats, "_noted", None)
     for _ in range(3):

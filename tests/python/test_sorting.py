@@ -94,6 +94,7 @@ ROWS = {
     "short rows": [torch.randint(70000, (70000,)), torch.randint(90000, (70000,))],
     "each twice": [torch.randint(50, (600,)).repeat(2), torch.arange(600).repeat(2) % 61],
 }
+TOO_LONG = {"hypersparse", "no keys", "one bucket", "one long row"}  # extents of 64 bits, or long rows of many columns
 
 
 @pytest.mark.parametrize("narrow", [False, True])
@@ -104,9 +105,10 @@ def test_rows_are_compressed_as_torch_does(name, threads, narrow, monkeypatch):
     extents = [int(c.max()) + 2 if c.numel() else 4 for c in coords]
     narrow = narrow and max(extents) <= 2**31 - 1
     found = sorting.compress([c.int() if narrow else c for c in coords], extents, threads)
-    if found is None:
-        assert name in ("hypersparse", "no keys", "one bucket", "one long row", "few places", "one column")
+    if name in TOO_LONG or sorting.in_c() is None:
+        assert found is None
         return
+    assert found is not None
     monkeypatch.setattr(sorting, "in_c", lambda: None)
     wanted = sorting.sort(coords, extents, torch.int32, threads)
     rows = torch.repeat_interleave(torch.arange(extents[0]), found.pos.diff())
