@@ -65,10 +65,95 @@ def test_problems_are_looked_for_once(name, monkeypatch):
     if repeats.steps.native is None:  # nothing describes calls, and so nothing tells kinds apart
         assert not repeats._problems
         return
-    assert any(repeats._problems.values())
+    assert any(kind.problem for kind in repeats._problems.values())
     monkeypatch.setattr(repeats, "_noted", None)
     for _ in range(3):
         ours(drawn(), drawn())
+
+
+SIZED = {
+    "add": (lambda A, B, x, y, v: A + B, lambda a, b, x, y, v: a + b),
+    "add a row": (lambda A, B, x, y, v: A + B[:1], lambda a, b, x, y, v: a + b[:1]),
+    "spgemm": (lambda A, B, x, y, v: A @ B.T, lambda a, b, x, y, v: a @ b.T),
+    "squares": (lambda A, B, x, y, v: A @ A, lambda a, b, x, y, v: a @ a),
+    "sddmm": (lambda A, B, x, y, v: ls.sddmm(A, x, y), lambda a, b, x, y, v: a * (x @ y)),
+    "sddmm of a transposed": (lambda A, B, x, y, v: ls.sddmm(A, x, y.T.clone().T), lambda a, b, x, y, v: a * (x @ y)),
+    "sum": (lambda A, B, x, y, v: A.sum(1), lambda a, b, x, y, v: a.sum(1)),
+    "sum keepdim": (lambda A, B, x, y, v: A.sum(1, keepdim=True), lambda a, b, x, y, v: a.sum(1, keepdim=True)),
+    "sum of all": (lambda A, B, x, y, v: A.sum(), lambda a, b, x, y, v: a.sum()),
+    "diagonal": (lambda A, B, x, y, v: ls.einsum("ii->i", A @ B.T), lambda a, b, x, y, v: (a @ b.T).diagonal()),
+    "outer": (lambda A, B, x, y, v: ls.einsum("ij,j->ij", A, v), lambda a, b, x, y, v: a * v),
+    "transposed": (lambda A, B, x, y, v: ls.einsum("ij,kj->ki", A, x.T @ B), lambda a, b, x, y, v: (x.T @ b) @ a.T),
+    "evaluate": (
+        lambda A, B, x, y, v: ls.evaluate("N(i,j) = A(i,j) * v(j) + 2 * B(i,j)", A=A, v=v, B=B),
+        lambda a, b, x, y, v: a * v + 2 * b,
+    ),
+    "window": (
+        lambda A, B, x, y, v: ls.evaluate("N(i,j) = A(i,j(0:1)) * v(j(0:1))", A=A, v=v),
+        lambda a, b, x, y, v: a[:, :1] * v[:1],
+    ),
+    "mean": (
+        lambda A, B, x, y, v: ls.einsum("ij,j->i", A, v, reduce="mean"),
+        lambda a, b, x, y, v: torch.where((n := (a != 0).sum(1)) > 0, (a @ v) / n.clamp(min=1), 0),
+    ),
+    "mean of all": (lambda A, B, x, y, v: A.mean(1), lambda a, b, x, y, v: a.mean(1)),
+}
+SHAPES = [(9, 7), (8, 6), (7, 9), (5, 5), (6, 6), (4, 4), (1, 7), (1, 9), (9, 1), (8, 1), (3, 4), (12, 5), (1, 1)]
+
+
+@pytest.mark.parametrize("format", ["csr", "coo"])
+@pytest.mark.parametrize("name", SIZED)
+def test_results_and_gradients_on_new_shapes(name, format):
+    ours, theirs = SIZED[name]
+    for turn, (n, m) in enumerate([*SHAPES, (0, 3), (3, 0), *SHAPES]):
+        width = 4 if turn % 3 else 1 + turn
+        if name == "squares" and n != m:
+            continue
+        if name == "window" and not m:
+            continue
+        A, B = drawn(dtype=torch.float64, format=format, shape=(n, m)), drawn(0.3, torch.float64, format, (n, m))
+        given = torch.randn(n, width).double(), torch.randn(width, m).double(), torch.randn(m).double()
+        a, b = A.to_dense().requires_grad_(), B.to_dense().requires_grad_()
+        wanted = theirs(a, b, *[t.requires_grad_() for t in given])
+        torch.testing.assert_close(dense(ours(A, B, *[t.detach() for t in given])), wanted.detach(), equal_nan=True)
+        values, other = A.values().requires_grad_(), B.values().requires_grad_()
+        operands = [t.detach().requires_grad_() for t in given]
+        found = dense(ours(A.with_values(values), B.with_values(other), *operands))
+        if not wanted.requires_grad:
+            continue
+        weights = torch.rand(wanted.shape, dtype=torch.float64)
+        got = torch.autograd.grad((found * weights).sum(), [values, other, *operands], allow_unused=True)
+        want = torch.autograd.grad((wanted * weights).sum(), [a, b, *given], allow_unused=True)
+        for number, (g, w) in enumerate(zip(got, want, strict=True)):
+            if g is None or w is None:
+                assert g is None or not g.any(), (n, m, number)
+                assert w is None or not w.any() or name == "mean", (n, m, number)
+                continue
+            source = (A, B)[number] if number < 2 else None
+            if source is not None:
+                g, w = source.with_values(g).to_dense(), w * (source.to_dense() != 0)
+            torch.testing.assert_close(g, w)
+
+
+def test_problems_are_those_of_all_shapes(monkeypatch):
+    monkeypatch.setattr(repeats, "_problems", {})
+    if repeats.steps.native is None:
+        return
+    for n in (5, 6, 7):
+        ls.sddmm(drawn(shape=(n, 2 * n)), torch.randn(n, 3), torch.randn(3, 2 * n))
+    (kind,) = repeats._problems.values()
+    assert kind.varying == {0, 1}
+    monkeypatch.setattr(repeats, "_noted", None)
+    for n in (8, 9):
+        ls.sddmm(drawn(shape=(n, 2 * n)), torch.randn(n, 3), torch.randn(3, 2 * n))
+
+
+def test_problems_of_some_shapes_stay_theirs(monkeypatch):
+    monkeypatch.setattr(repeats, "_problems", {})
+    for n in (5, 6, 7, 5, 6, 7, 5, 6, 7):  # the shape of the result is in the way that it is seen
+        A = drawn(shape=(n, 4))
+        torch.testing.assert_close(A.sum(1, keepdim=True), A.to_dense().sum(1, keepdim=True))
+    assert not any(kind.problem for kind in repeats._problems.values())
 
 
 def _squares(out):

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor, is_legacy_batchedtensor
 from torch.autograd import forward_ad
 
+from libsparse._lang.records import NamedTuple
 from libsparse._runtime import dispatch, notes, repeats
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
@@ -191,14 +192,11 @@ def follow(kind: Callable[[Any, Sequence[Any]], Node], problem: Any, operands: S
     return notes.run(Followed(kind, problem), operands)
 
 
-class Followed:
-    """A problem that is computed by a node of autograd's graph, a new one each time."""
+class Followed(NamedTuple):
+    """A problem that is computed by a node of autograd's graph, a new one each time, which `kind` makes."""
 
-    __slots__ = ("kind", "problem")
-
-    def __init__(self, kind: Callable[[Any, Sequence[Any]], Node], problem: Any) -> None:
-        """Keeps the problem and what makes its nodes."""
-        self.kind, self.problem = kind, problem
+    kind: Callable[[Any, Sequence[Any]], Node]
+    problem: Any
 
     def anew(self) -> Followed:
         """What computes the problem with operands of other patterns."""
@@ -268,21 +266,9 @@ def repeated(
         again = first < len(values)  # as where an expression names an operand twice
         name.append(first if again else kind)
         values.append(None if again else tensor)
-    alike = functools.partial(_kind_of_gradient, name, values, patterns) if node.by_kind else None
+    alike = functools.partial(repeats.kind_of_node, name, values, patterns) if node.by_kind else None
     result, _ = repeats.run(tuple(name), values, [*patterns], compute, False, alike)
     return result.values if type(result) is Operand else result
-
-
-def _kind_of_gradient(
-    name: Sequence[Any], values: Sequence[Tensor | None], patterns: Sequence[Pattern | None]
-) -> tuple[Any, ...]:
-    """What a computation of `repeated` has in common with those on other patterns of the same kinds, from its name."""
-    numbers, kinds = repeats.numbered(patterns)
-    described = [
-        (kind[0], kind[2]) if v is not None and p is not None and v.shape == (p.size,) else kind
-        for kind, v, p in zip(name[3 + len(patterns) :], values, patterns, strict=True)
-    ]
-    return (*name[:3], *[None if p is None else numbers[id(p)] for p in patterns], *described, *kinds)
 
 
 def _kind(tensor: Tensor) -> tuple[Any, ...] | None:

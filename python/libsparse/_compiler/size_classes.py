@@ -7,7 +7,15 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from libsparse._storage.statistics import Statistics
+
+UNKNOWN: tuple[int, tuple[int, ...], int] = (0, (), 0)
+"""The classes of statistics that are not known."""
+
+_WHOLE = 1 << 10  # the unit of a reach
 _LARGEST = 59  # bits of the extents that are told apart: representatives have to fit in 64 with a sign
 
 
@@ -97,3 +105,17 @@ def share(n: int, rows: int) -> int:
 def ratio(x: float, unit: int = 1) -> int:
     """The power of two that is next to a number of units, at least 1."""
     return 1 << max(0, round(math.log2(max(x * unit, 1))))
+
+
+def spread(found: Statistics, rows: int, several: bool) -> tuple[int, tuple[int, ...], int]:
+    """The classes of the statistics that decide the format of a temporary: rows with entries, skew and reach.
+
+    The last two matter where several sparse operands meet. Unknown ones are 0 or empty.
+    """
+    if found.lengths is None:
+        return UNKNOWN
+    filled = share(rows - found.empty, rows)
+    if not several:
+        return filled, (), 0
+    reach = 0 if found.reach is None else ratio(found.reach, _WHOLE)
+    return filled, tuple(map(ratio, found.skew)), reach

@@ -17,7 +17,8 @@ from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import blocks
-from .problem import Operand, Problem, dense_order
+from .layout import contiguous
+from .problem import Operand, Problem, dense_order, stored
 
 
 class SlotNames(dict[str, Any]):
@@ -184,3 +185,33 @@ def moved(conversion: Conversion, values: Tensor, seen: Moved) -> Tensor:
     if key not in seen:
         seen[key] = values, conversion.values(values.detach())
     return seen[key][1]
+
+
+def input_array(
+    number: int,
+    operand: Operand,
+    slots: Slots,
+    orders: Sequence[tuple[int, ...] | None],
+    conversion: Conversion | None,
+    seen: Moved,
+) -> Tensor:
+    """The values of an operand as a kernel reads them.
+
+    Args:
+        number: Which operand it is.
+        operand: The operand.
+        slots: The slots of the kernel.
+        orders: The orders in which dense operands are read.
+        conversion: The conversion of its pattern; None of one that is read in its own format.
+        seen: The values that the call has copied before.
+    """
+    pattern, data, _ = operand
+    assert data is not None
+    if pattern is not None:
+        data = stored(pattern, data)
+        if conversion is None or any(number == permuted for _, permuted in slots.permutations):
+            return data  # the kernel reads values where they are
+        return moved(conversion, data, seen)
+    order = orders[number]
+    assert order is not None
+    return data if data.is_contiguous() and order == tuple(range(len(order))) else contiguous(data, order)

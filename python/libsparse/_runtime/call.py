@@ -19,7 +19,7 @@ from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import blocks, discovery, layout, tally
-from .arrays import Moved, carrying, is_relaid, level_array, moved, pattern_arrays, read_order, strides
+from .arrays import Moved, carrying, input_array, is_relaid, level_array, pattern_arrays, read_order, strides
 from .direct import Direct, Way, held, in_order, second_in_order, way_among
 from .problem import Operand, Problem, stored, stored_values
 from .status import check
@@ -72,21 +72,24 @@ class Call:
         self.tally = tally.Tally(tally.of_kernel(kernel.compute))
         self._short: tuple[Direct, list[int], list[tuple[int, ...] | None]] | bool | None = None
         self._ways: list[Way] = []  # one at most, for all patterns of the same formats and shapes
-        extents = problem.extents(operands) if extents is None else extents
-        self.shape = torch.Size(problem.result_shape(extents))
-        self._strides = strides(kernel.format, self.shape)
         self.is_relaid = is_relaid(kernel.format, problem)
         self.dtype = dtypes.DTYPES[kernel.dtype]
-        if kernel.format is not None and kernel.format.is_dense:
-            subject = f"{problem.text}: a dense result of shape {self.shape}"
-            memory.check(math.prod(self.shape), self.dtype.itemsize, subject, "ask for a sparse one with format=")
         self._known: tuple[Pattern, list[Tensor | None]] | None = None
         self._shares = self.is_dense or kernel.pattern_of >= 0  # no pattern has to be found before the shortest way
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
         self._carried: Mapping[int, Carried] = {}
         self._padded = False  # whether padding is multiplied, which gives NaN where it meets infinity
         self.orders = [read_order(kernel, number, operand) for number, operand in enumerate(operands)]
-        self._fixed = array("q", bytes(8 * len(kernel.slots)))  # ctypes would make a class for each length
+        self._fit(problem, operands, problem.extents(operands) if extents is None else extents)
+
+    def _fit(self, problem: Problem, operands: Sequence[Operand], extents: dict[str, int]) -> None:
+        """Sets the shape of the result, and fills in the slots that follow from shapes."""
+        self.shape = torch.Size(problem.result_shape(extents))
+        self._strides = strides(self.kernel.format, self.shape)
+        if self.is_dense and self.kernel.format is not None:
+            subject = f"{problem.text}: a dense result of shape {self.shape}"
+            memory.check(math.prod(self.shape), self.dtype.itemsize, subject, "ask for a sparse one with format=")
+        self._fixed = array("q", bytes(8 * len(self._slots)))  # ctypes would make a class for each length
         for place, index in self._slots.extents:
             self._fixed[place] = extents[index]
         for place, number, mode in self._slots.modes:
@@ -104,6 +107,13 @@ class Call:
         other._ways = self._ways
         other._carried, other._padded = {}, False  # other patterns have values of their own
         other.tally = tally.Tally(self.tally.all)
+        return other
+
+    def resized(self, problem: Problem, operands: Sequence[Operand], extents: dict[str, int]) -> Call:
+        """The same for operands of other shapes, which are of the same classes."""
+        other = self.anew()
+        other._fit(problem, operands, extents)
+        other._ways = [way.resized(other._fixed, (other.shape, other._strides, other.dtype)) for way in self._ways]
         return other
 
     def in_place_of(self, plain: Call, kept: Mapping[int, Carried]) -> Call:
@@ -175,7 +185,9 @@ class Call:
             block[place] = conversions[number].source_pointer()
         seen: Moved = {}
         held = [
-            copies[number] if number in copies else self._input(number, operands[number], conversions.get(number), seen)
+            copies[number]
+            if number in copies
+            else input_array(number, operands[number], self._slots, self.orders, conversions.get(number), seen)
             for _, number in self._slots.values
         ]
         for (place, _), data in zip(self._slots.values, held, strict=True):
@@ -265,18 +277,6 @@ class Call:
         return run, way.numbers, way.orders
 
     # Filling the block -----------------------------------------------------------------------------------------
-
-    def _input(self, number: int, operand: Operand, conversion: Conversion | None, seen: Moved) -> Tensor:
-        pattern, data, _ = operand
-        assert data is not None
-        if pattern is not None:
-            data = stored(pattern, data)
-            if conversion is None or any(number == permuted for _, permuted in self._slots.permutations):
-                return data  # the kernel reads values where they are
-            return moved(conversion, data, seen)
-        order = self.orders[number]
-        assert order is not None
-        return data if data.is_contiguous() and order == tuple(range(len(order))) else layout.contiguous(data, order)
 
     def _compute(self, block: array[int], out: Tensor, compute: Callable[[int], int] | None = None) -> Tensor:
         for slot in self._slots.result:

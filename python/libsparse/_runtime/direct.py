@@ -96,6 +96,14 @@ class Way:
             address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
             self._in_c = address, tuple(fixed), code(result[2])
 
+    def resized(self, fixed: array[int], result: Outline) -> Way:
+        """The same with other contents of the slots, for another shape of the result."""
+        other = object.__new__(Way)
+        other.fixed, other.orders, other.numbers, other._places = fixed, self.orders, self.numbers, self._places
+        other._compute, other._result, other._everywhere = self._compute, result, self._everywhere
+        other._in_c = None if self._in_c is None else (self._in_c[0], tuple(fixed), self._in_c[2])
+        return other
+
     def on(self, arrays: list[tuple[int, Tensor]], size: int | None, counted: Any) -> Direct:
         """The shortest way to run the kernel on one pattern.
 

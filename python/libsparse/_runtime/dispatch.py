@@ -12,18 +12,17 @@ import torch
 from torch import Tensor
 
 from libsparse._compiler import kernel
-from libsparse._lang import assignment, dtypes, grammar
+from libsparse._lang import dtypes
 from libsparse._lang.errors import DivisionByZeroError, FormatError, LibsparseError, UnsupportedError
 from libsparse._storage import ordinary
 from libsparse._storage.fakes import refuse_jit_trace
-from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import notes, tally
 from .call import Call
 from .direct import Direct
-from .problem import Operand, Problem, key
-from .requests import is_few, is_tuned, may_be_tuned, signature, to_request
+from .problem import Anew, Operand, Problem, key, of_step
+from .requests import is_few, is_tuned, may_be_tuned, of_classes, signature, to_request
 from .status import BoundError, IndexOverflowError, by_zero
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ _profiled = torch._C._autograd._profiler_enabled
 _REREAD = 8  # calls that read values in another order than theirs, which take as much longer as it takes to copy them
 _MANY = 1 << 15  # entries from which on that is longer than what a trial itself takes
 _PREPARED_KEPT = 256  # for each pattern
-_SIGNATURES_KEPT = 1024  # calls, from which those of other patterns of the same shapes begin
+_SIGNATURES_KEPT = 1024  # calls, from which those of other patterns of the same shapes, or classes of shapes, begin
 
 watcher: Callable[[Prepared, Sequence[Operand]], None] | None = None
 """Is told of each problem that is computed while torch's profiler runs, during which nothing takes a shorter way."""
@@ -54,7 +53,7 @@ class Chain:
         """Turn the steps into problems."""
         self.kernel = steps
         self._names = problem.names
-        self._steps = [(step.result, _part(step, problem, last=step is steps.steps[-1])) for step in steps.steps]
+        self._steps = [(step.result, of_step(step, problem, last=step is steps.steps[-1])) for step in steps.steps]
 
     def __call__(self, operands: Sequence[Operand]) -> Result:
         """Run every step; the result of the last one is the result."""
@@ -67,35 +66,6 @@ class Chain:
             data, pattern = run(part, [named[name] for name in part.names])
             named[result] = Operand(pattern, data)
         return data, pattern
-
-
-def _part(step: kernel.Step, problem: Problem, *, last: bool) -> Problem:
-    """One step of a problem, as a problem."""
-    called = tuple(definition.name for definition in problem.functions)
-    (statement,) = grammar.parse(step.expr, called)
-    accesses = assignment.accesses(statement.value)
-    windows = tuple(accesses[name].windows for name in step.operands)
-    of = None
-    if last and problem.pattern_of is not None and problem.names[problem.pattern_of] in step.operands:
-        of = step.operands.index(problem.names[problem.pattern_of])
-    output_format = problem.output_format if last else None
-    if output_format is None and step.format:
-        output_format = Format(step.format)
-    return Problem(
-        step.expr,
-        True,
-        step.operands,
-        tuple(accesses[name].indices for name in step.operands),
-        step.indices,
-        output_format,
-        pattern_of=of,
-        dtype=dtypes.DTYPES[step.dtype],
-        windows=windows if any(windows) else (),
-        shape=problem.shape if last else None,
-        functions=problem.functions,
-        temporary=step.temporary,
-        step=True,
-    )
 
 
 Variant: TypeAlias = "Call | Chain | Panels | Settling | Trial"
@@ -161,9 +131,9 @@ class Prepared:
         """Computes with another variant of the problem from the next call on."""
         self.variant = variant
 
-    def anew(self) -> Callable[[Sequence[Operand]], Result]:
+    def anew(self) -> Anew:
         """What computes the problem with operands of other patterns."""
-        return functools.partial(run, self.problem)
+        return Anew(run, self.problem)
 
     def __call__(self, operands: Sequence[Operand]) -> Result:
         """Computes with operands of the patterns, shapes, strides and dtypes that this was prepared for."""
@@ -301,6 +271,8 @@ def build(
     if known is not None:
         return known.anew()
     extents = problem.extents(operands)
+    if name is not None and (known := _of_like_shapes(name, problem, operands, extents)) is not None:
+        return known
     found = kernel.find(to_request(problem, operands, wide=wide, counted=counted, few=few, extents=extents))
     if found.steps:
         return Chain(found, problem)
@@ -315,10 +287,29 @@ def build(
 
         kept = {number: carried(operands[number].sparsity, found.convert[number]) for number in found.carried}
         return call.in_place_of(plain, kept)  # and not kept for other patterns, which have values of their own
-    if name is not None and call.serves_others():
-        if len(kernel.prepared) >= _SIGNATURES_KEPT:
-            kernel.prepared.clear()
+    if name is not None:
+        _keep(name, call)
+        kernel.prepared[of_classes(name, problem, operands, extents)] = call.anew()
+    return call
+
+
+def _keep(name: tuple[Any, ...], call: Call) -> None:
+    """Has calls of other patterns of the same shapes begin with this one, where they may."""
+    if len(kernel.prepared) >= _SIGNATURES_KEPT:
+        kernel.prepared.clear()
+    if call.serves_others():
         kernel.prepared[name] = call.anew()
+
+
+def _of_like_shapes(
+    name: tuple[Any, ...], problem: Problem, operands: Sequence[Operand], extents: dict[str, int]
+) -> Call | None:
+    """The call that one with shapes of the same classes makes; None where there is none."""
+    like: Call | None = kernel.prepared.get(of_classes(name, problem, operands, extents))
+    if like is None:
+        return None
+    call = like.resized(problem, operands, extents)
+    _keep(name, call)
     return call
 
 
@@ -332,6 +323,8 @@ def once(problem: Problem, operands: Sequence[Operand]) -> Direct | None:
         return None
     name = signature(problem, operands, False, False, is_few(problem, operands))
     like: Call | None = None if name is None else kernel.prepared.get(name)
+    if name is not None and like is None:
+        like = _of_like_shapes(name, problem, operands, problem.extents(operands))
     if like is None or like.is_relaid or may_be_tuned(name):
         return None
     return like.shortest(operands)

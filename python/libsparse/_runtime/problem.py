@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from libsparse._lang import assignment, dtypes, grammar
 from libsparse._lang.assignment import Part
 from libsparse._lang.errors import ShapeError, UnsupportedError
 from libsparse._lang.records import NamedTuple
 from libsparse._lang.user_functions import Definition
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
+
+if TYPE_CHECKING:
+    from libsparse._compiler import kernel
 
 # Index names in the order the field likes to use them.
 _LETTERS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
@@ -176,6 +180,46 @@ class Problem(NamedTuple):
             n if w is None else w.resolved(n, self.title(number)).extent
             for w, n in zip(windows, operand.shape, strict=True)
         ]
+
+
+def of_step(step: kernel.Step, problem: Problem, *, last: bool) -> Problem:
+    """One step of a problem, as a problem."""
+    called = tuple(definition.name for definition in problem.functions)
+    (statement,) = grammar.parse(step.expr, called)
+    accesses = assignment.accesses(statement.value)
+    windows = tuple(accesses[name].windows for name in step.operands)
+    of = None
+    if last and problem.pattern_of is not None and problem.names[problem.pattern_of] in step.operands:
+        of = step.operands.index(problem.names[problem.pattern_of])
+    output_format = problem.output_format if last else None
+    if output_format is None and step.format:
+        output_format = Format(step.format)
+    return Problem(
+        step.expr,
+        True,
+        step.operands,
+        tuple(accesses[name].indices for name in step.operands),
+        step.indices,
+        output_format,
+        pattern_of=of,
+        dtype=dtypes.DTYPES[step.dtype],
+        windows=windows if any(windows) else (),
+        shape=problem.shape if last else None,
+        functions=problem.functions,
+        temporary=step.temporary,
+        step=True,
+    )
+
+
+class Anew(NamedTuple):
+    """Computes a problem with operands of any patterns; equal to what computes the same problem in the same way."""
+
+    run: Callable[[Problem, Sequence[Operand]], Any]
+    problem: Problem
+
+    def __call__(self, operands: Sequence[Operand]) -> Any:
+        """Compute it."""
+        return self.run(self.problem, operands)
 
 
 class Einsum(NamedTuple):

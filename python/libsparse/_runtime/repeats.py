@@ -1,7 +1,8 @@
 """Repeats: computations that come to the same steps whenever the name by which a pattern keeps them is the same.
 
 Of some operations a call on a pattern that is new, as those of mini-batches are, comes to the problem of one on another
-pattern of the same kind: of the same format, shape and blocks.
+pattern of the same kind: of the same format, number of dimensions and blocks. Symbols stand for extents in a kind, the
+same one for equal extents; 0 and 1 stand for themselves, since shapes broadcast by them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import torch
+from torch import Tensor
 
 from libsparse._storage.pattern import Pattern
 
 from . import steps
 from .notes import Run, notes
-from .problem import Operand
+from .problem import Operand, Problem
 from .steps import Reader
 
 Known = bool | None
@@ -24,11 +26,16 @@ Known = bool | None
 
 _KEPT = 128  # computations that a pattern keeps
 _KINDS = 512  # of calls whose problems are kept
-_ADDRESSES = 3  # the place in a name of what describes tensors, in C
+_SIZES = 64  # for which a kind keeps problems
+_ADDRESSES = 3  # the place in a name of what describes tensors
+_SPARSE, _DENSE = 2, 3
+_LENGTHS = (2, 2, 0, 0, 2, 2, 1, 2, 2, 1)  # of what the others introduce
 _Operation = TypeVar("_Operation", bound=Callable[..., Any])
 _by_kind: set[Any] = set()
-_problems: dict[Any, Any] = {}
-"""The problem of each kind of calls and what its operands are, () after one call, None where there is none."""
+_problems: dict[Any, _Kind] = {}
+
+Alike = tuple[tuple[Any, ...], tuple[int, ...]]
+"""A kind of calls, and the extents that its symbols stand for in one of them."""
 
 
 def by_kind(operation: _Operation) -> _Operation:
@@ -43,7 +50,7 @@ def run(
     patterns: list[Pattern | None],
     operation: Callable[[], Any],
     reads_all: bool,
-    kind: Callable[[], tuple[Any, ...] | None] | None = None,
+    kind: Callable[[], Alike | None] | None = None,
 ) -> tuple[Any, Known]:
     """The result of an operation: by its steps where they are known, which are looked for in its second call.
 
@@ -53,8 +60,8 @@ def run(
         patterns: Their patterns, None of dense ones; one at least is there. Those of steps are added.
         operation: It returns an operand or a tensor.
         reads_all: Whether an argument that no step reads has been read in another way.
-        kind: The name of all computations that come to the same problem on patterns of the same kinds, None of one for
-            which that is not so.
+        kind: The kind of all computations that come to the same problem on patterns of the same kinds, and the extents
+            of this one; None where that can't be said.
     """
     home, *others = [pattern for pattern in patterns if pattern is not None]
     kept, count = home.repeated, len(values)
@@ -106,40 +113,169 @@ def is_by_kind(operation: Any) -> bool:
     return operation in _by_kind
 
 
-def numbered(patterns: Sequence[Pattern | None]) -> tuple[dict[int, int], list[Any]]:
-    """The number of each pattern by its address, and the kinds of the patterns by these numbers."""
-    numbers: dict[int, int] = {}
-    kinds: list[Any] = []
-    for pattern in patterns:
-        if pattern is not None and id(pattern) not in numbers:
-            numbers[id(pattern)] = len(kinds)
-            kinds.append((pattern.format, pattern.shape, pattern.block))
-    return numbers, kinds
+class Symbols:
+    """Symbols of extents, in order of appearance."""
+
+    __slots__ = ("_extents",)
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._extents: dict[int, int] = {}
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents, by their symbols."""
+        return tuple(self._extents)
+
+    def of(self, shape: Sequence[int]) -> list[int]:
+        """A shape in symbols, which are negative."""
+        known = self._extents
+        return [n if n < 2 else ~known.setdefault(n, len(known)) for n in shape]
+
+    def of_tensor(self, shape: Sequence[int], strides: Sequence[int]) -> list[int]:
+        """The same with its strides, which are left out where they follow from the shape."""
+        dense, expected = True, 1
+        for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+            dense, expected = dense and stride == expected, expected * extent
+        return self.of(shape) if dense else [*self.of(shape), *strides]
+
+    def of_patterns(self, patterns: Sequence[Pattern | None]) -> tuple[dict[int, int], list[Any]]:
+        """The number of each pattern by its address, and the kinds of the patterns by these numbers."""
+        numbers: dict[int, int] = {}
+        kinds: list[Any] = []
+        for pattern in patterns:
+            if pattern is not None and id(pattern) not in numbers:
+                numbers[id(pattern)] = len(kinds)
+                kinds += (pattern.format, tuple(self.of(pattern.shape)), pattern.block)
+        return numbers, kinds
 
 
-def kind_of_call(name: tuple[Any, ...], patterns: Sequence[Pattern | None]) -> tuple[Any, ...] | None:
+def kind_of_call(name: tuple[Any, ...], patterns: Sequence[Pattern | None]) -> Alike | None:
     """What a call has in common with those on other patterns of the same kinds; None where C has not described it."""
     if len(name) <= _ADDRESSES or type(name[_ADDRESSES]) is not bytes:
         return None
     words = memoryview(name[_ADDRESSES]).cast("q").tolist()
-    numbers, kinds = numbered(patterns)
-    for place, word in enumerate(words):
-        if word in numbers:
-            words[place] = numbers[word]
-            if words[place + 1]:  # behind dtype and rank, how many values there are
-                words[place + 4] = 0
-    return (*name[:_ADDRESSES], *words, *name[_ADDRESSES + 1 :], *kinds)
+    symbols = Symbols()
+    numbers, kinds = symbols.of_patterns(patterns)
+    found: list[int] = []
+    place = 0
+    while place < len(words):
+        kind = words[place]
+        if kind == _SPARSE:
+            number, valued = numbers[words[place + 1]], words[place + 2]
+            found += (kind, number, *(words[place + 3 : place + 8 : 4] if valued else ()))
+            place += 8 if valued else 3  # dtype, rank 1, length, stride, followed
+        elif kind == _DENSE:
+            dtype, rank = words[place + 1 : place + 3]
+            end = place + 3 + 2 * rank
+            shape, strides = words[place + 3 : end : 2], words[place + 4 : end : 2]
+            described = symbols.of_tensor(shape, strides)
+            found += (kind, dtype, words[end], len(described), rank, *described)
+            place = end + 1
+        else:
+            found += words[place : place + _LENGTHS[kind]]
+            place += _LENGTHS[kind]
+    return (*name[:_ADDRESSES], *found, *name[_ADDRESSES + 1 :], *kinds), symbols.extents
+
+
+def kind_of_node(name: Sequence[Any], values: Sequence[Tensor | None], patterns: Sequence[Pattern | None]) -> Alike:
+    """What a computation of a node of autograd's has in common with those on other patterns of the same kinds.
+
+    `name` is three parts, the addresses of the patterns, and what each tensor is like.
+    """
+    symbols = Symbols()
+    numbers, kinds = symbols.of_patterns(patterns)
+    described: list[Any] = []
+    for kind, tensor, pattern in zip(name[_ADDRESSES + len(patterns) :], values, patterns, strict=True):
+        if tensor is None:
+            described.append(kind)  # of no tensor, or of one before
+        elif pattern is not None and tensor.shape == (pattern.size,):
+            described.append(kind[0])
+        else:
+            described.append((kind[0], *symbols.of_tensor(tensor.shape, tensor.stride())))
+    places = [None if p is None else numbers[id(p)] for p in patterns]
+    return (*name[:_ADDRESSES], *places, *described, *kinds), symbols.extents
+
+
+class _Kind:
+    """The problems that calls of a kind come to: one for all extents, or one for each.
+
+    Attributes:
+        count: How many calls there have been whose problem was not known.
+        problem: That of all, as `Reader.problem` describes it; None before it is known, and where there are several.
+        extents: Those of the call in which it was found.
+        varying: The symbols for which calls with other extents came to the same problem.
+        others: The problems of other extents; () after one call, None where there is none.
+    """
+
+    __slots__ = ("count", "extents", "is_one", "others", "problem", "varying")
+
+    def __init__(self) -> None:
+        """Begin without a problem."""
+        self.count, self.is_one = 0, True
+        self.problem: tuple[Any, ...] | None = None
+        self.extents: tuple[int, ...] = ()
+        self.varying: frozenset[int] = frozenset()
+        self.others: dict[tuple[int, ...], Any] = {}
+
+    def known(self, extents: tuple[int, ...]) -> Any:
+        """The problem of a call; None where it has none, False or () before that is known."""
+        problem = self.problem  # another thread may drop it
+        if problem is not None and (extents == self.extents or self._differing(extents) <= self.varying):
+            return problem
+        return self.others.get(extents, False)
+
+    def is_looked_for(self, extents: tuple[int, ...]) -> bool:
+        """Whether this call is the one that shows which problem it comes to."""
+        self.count += 1
+        if self.is_one:
+            return self.count > 1  # many operations are the only one of their kind
+        if extents in self.others:
+            return True
+        if len(self.others) >= _SIZES:
+            self.others.clear()
+        self.others[extents] = ()
+        return False
+
+    def add(self, extents: tuple[int, ...], problem: Any) -> None:
+        """Takes the problem of a call, None where it has none."""
+        if self.is_one and problem is not None and not _has_extents(problem):
+            if self.problem is None:
+                self.extents, self.problem = extents, problem
+                return
+            if problem == self.problem:
+                self.varying |= self._differing(extents)
+                return
+        if self.problem is not None:
+            self.others[self.extents] = self.problem
+        self.is_one, self.problem = False, None
+        self.others[extents] = problem
+
+    def _differing(self, extents: tuple[int, ...]) -> frozenset[int]:
+        return frozenset([n for n, (a, b) in enumerate(zip(extents, self.extents, strict=True)) if a != b])
+
+
+def _has_extents(known: tuple[Any, ...]) -> bool:
+    """Whether something besides operands says of what shapes a problem is."""
+    compute, sources, _, view = known
+    problem = compute.problem
+    seen = [view, *[how for *_, how in sources]]
+    return any([how is not None and how[1] is not None for how in seen]) or (
+        isinstance(problem, Problem) and bool(problem.windows or problem.shape)
+    )
 
 
 def _like_others(
-    kind: tuple[Any, ...],
-    values: list[Any],
-    patterns: list[Pattern | None],
-    operation: Callable[[], Any],
-    reads_all: bool,
+    alike: Alike, values: list[Any], patterns: list[Pattern | None], operation: Callable[[], Any], reads_all: bool
 ) -> Any:
-    """The result of an operation: by the problem of its kind where that is known, which the second call looks for."""
-    known = _problems.get(kind, False)
+    """The result of an operation: by the problem of its kind where that is known, else it may be looked for."""
+    name, extents = alike
+    kind = _problems.get(name)
+    if kind is None:
+        if len(_problems) >= _KINDS:
+            _problems.clear()
+        kind = _problems.setdefault(name, _Kind())
+    known = kind.known(extents)
     if known:
         compute, sources, fill, view = known
         try:
@@ -147,16 +283,11 @@ def _like_others(
         except RuntimeError:  # said in its own words by the operation
             return operation()
         return steps.seen(data, view) if fill is None else Operand(pattern, data, fill)
-    if known is None:
-        return operation()
-    if known is False:
-        if len(_problems) >= _KINDS:
-            _problems.clear()
-        _problems[kind] = ()
+    if known is None or not kind.is_looked_for(extents):
         return operation()
     reader = Reader(values, patterns, reads_all=reads_all)
     result, runs = _noted(operation)
-    _problems[kind] = reader.problem(result, runs)
+    kind.add(extents, reader.problem(result, runs))
     return result
 
 

@@ -25,8 +25,7 @@ from libsparse._storage.statistics import FEW
 
 from .problem import Operand, Problem, dense_order, dense_text
 
-_NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
-_WIDE, _SEVERAL, _WHOLE = 4, 3, 1 << 10  # elements of rows to read, entries of rows to multiply, the unit of a reach
+_WIDE, _SEVERAL = 4, 3  # elements of rows to read, entries of rows to multiply
 _UNTUNED_KEPT = 4096
 _SHORT_ROW = 128  # bytes of rows up to which products are faster where rows of entries are ordered by their lengths
 _FEW_THREADS = 2  # up to which one adds rows to a result faster than all convert and multiply
@@ -145,12 +144,10 @@ def to_request(
         extents: The extents of the problem's indices, where they are known.
     """
     extents = problem.extents(operands) if extents is None else extents
-    sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
-    fits = max(sizes, default=0) <= INT32_MAX
     output = OutputInfo(
         None if problem.output_format is None else problem.output_format.text,
         None if problem.dtype is None else dtypes.code(problem.dtype),
-        "i32" if fits and not wide else "i64",
+        "i32" if _fits(problem, extents) and not wide else "i64",
         problem.pattern_of,
         problem.temporary,
         problem.step,
@@ -189,6 +186,31 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
     return tuple(parts)
 
 
+def _fits(problem: Problem, extents: dict[str, int]) -> bool:
+    """Whether coordinates of the result fit in 32 bits."""
+    sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
+    return max(sizes, default=0) <= INT32_MAX
+
+
+def of_classes(
+    name: tuple[Any, ...], problem: Problem, operands: Sequence[Operand], extents: dict[str, int]
+) -> tuple[Any, ...]:
+    """What the kernel of a problem follows from, with classes in place of the shapes of its signature.
+
+    A call of equal ones differs in nothing but the shapes.
+    """
+    outline, flags, strip, *parts = name
+    found: list[Any] = [outline, flags, strip, _fits(problem, extents)]
+    for part, operand, classes in zip(parts, operands, outline.classes, strict=True):
+        shape = tuple([to_class(n) for to_class, n in zip(classes, operand.shape, strict=True)])
+        if operand.pattern is None:
+            data = operand.values
+            found.append((part[0], shape, dense_order(data), data.is_contiguous()))
+        else:
+            found.append((shape, *part[1:]))
+    return tuple(found)
+
+
 def is_few(problem: Problem, operands: Sequence[Operand]) -> bool:
     """Whether a computation is one of the first with a pattern that would be converted for it if it came more often."""
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
@@ -196,20 +218,12 @@ def is_few(problem: Problem, operands: Sequence[Operand]) -> bool:
         return False
     sizes: dict[str, int] = {}
     size = 0
-    for indices, (pattern, data, _) in zip(problem.inputs, operands, strict=True):
-        if pattern is not None and is_converted(pattern):
+    for indices, operand in zip(problem.inputs, operands, strict=True):
+        if operand.pattern is not None and is_converted(operand.pattern):
             return False
-        if data is not None:
-            size = max(size, data.dtype.itemsize)
-        sizes.update(zip(indices, _shape(pattern, data), strict=False))
+        size = max(size, 0 if operand.data is None else operand.dtype.itemsize)
+        sizes.update(zip(indices, operand.shape, strict=False))
     return math.prod([sizes.get(index, 1) for index in problem.output]) * size <= _FEW_BYTES
-
-
-def _shape(pattern: Pattern | None, data: torch.Tensor | None) -> tuple[int, ...]:
-    if pattern is not None:
-        return pattern.shape
-    assert data is not None
-    return data.shape
 
 
 def may_be_tuned(name: tuple[Any, ...] | None) -> bool:
@@ -251,7 +265,9 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
             continue
         same, format = first_of.setdefault(_entries(pattern), number), pattern.format
         rows = pattern.shape[format.order[0]]
-        filled, skew, reach = _spread(pattern, outline.several) if problem.temporary else _NOWHERE
+        filled, skew, reach = size_classes.UNKNOWN
+        if problem.temporary:
+            filled, skew, reach = size_classes.spread(pattern.statistics, pattern.extents[0], outline.several)
         infos.append(
             OperandInfo(
                 name,
@@ -332,19 +348,3 @@ def _spread_over_rows(
         return scattered, far, reads.short and pattern.statistics.ragged, False
     adjacent = kind.grouped and not kind.filling and size >= FEW and pattern.statistics.adjacent
     return scattered, far, pattern.statistics.uneven, adjacent
-
-
-def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:
-    """The classes of the statistics that decide the format of a temporary: rows with entries, skew and reach.
-
-    The last two matter where several sparse operands meet. Unknown ones are 0 or empty.
-    """
-    found = pattern.statistics
-    rows = pattern.extents[0]
-    if found.lengths is None:
-        return _NOWHERE
-    filled = size_classes.share(rows - found.empty, rows)
-    if not several:
-        return filled, (), 0
-    reach = 0 if found.reach is None else size_classes.ratio(found.reach, _WHOLE)
-    return filled, tuple(map(size_classes.ratio, found.skew)), reach
