@@ -28,6 +28,33 @@ def compress(
     group: int,
     /,
 ) -> tuple[int, bool]: ...
+def copy_box(
+    crd: int,
+    wide: bool,
+    rows: int,
+    low: int,
+    threads: int,
+    team: int,
+    begin: int,
+    box_pos: int,
+    box_crd: int,
+    place: int,
+    /,
+) -> None: ...
+def find_box(
+    pos: int,
+    crd: int,
+    wide: bool,
+    first: int,
+    rows: int,
+    low: int,
+    high: int,
+    threads: int,
+    team: int,
+    begin: int,
+    box_pos: int,
+    /,
+) -> int: ...
 def first_of_rows(
     coords: int, wide: bool, count: int, rows: int, pos: int, wide_pos: bool, threads: int, team: int, /
 ) -> bool: ...

@@ -164,15 +164,36 @@ def expand_levels(
     done = len(coords)
     parent = torch.arange(coords[0].numel() if coords else 1, device="cpu")
     count, rows = parent.numel(), extents[done - 1] if coords else 1
+    whole = True  # whether parents are all positions of the level above, in order
     for level, extent, level_pos, level_crd in zip(
         format.kinds[done:], extents[done:], pos[done:], crd[done:], strict=True
     ):
+        if whole and (found := _of_all(level, coords, count, extent, level_pos, level_crd)) is not None:
+            coords = found
+            count, rows, parent = coords[0].numel(), extent, torch.arange(coords[0].numel(), device="cpu")
+            continue
+        whole = False
         row = coords[-1] if coords else parent
-        found = level.walk(level_pos, level_crd, levels.Around(extent, rows, count, row, parent))
-        coords = [c if level.branchless else c[found.parent] for c in coords]
-        coords.append(found.coord)
-        parent, count, rows = found.place, level.size(level_pos, level_crd, extent, count), extent
+        walked = level.walk(level_pos, level_crd, levels.Around(extent, rows, count, row, parent))
+        coords = [c if level.branchless else c[walked.parent] for c in coords]
+        coords.append(walked.coord)
+        parent, count, rows = walked.place, level.size(level_pos, level_crd, extent, count), extent
     return coords, parent if format.padded else None
+
+
+def _of_all(
+    level: levels.Level, coords: list[Tensor], count: int, extent: int, pos: Tensor | None, crd: Tensor | None
+) -> list[Tensor] | None:
+    """The coordinates down to a level, of those above it for all its parents in order; None where they need a walk."""
+    if level.full and level.ordered and crd is None:
+        above = [c.repeat_interleave(extent) for c in coords]
+        return [*above, torch.arange(extent, device="cpu").repeat(count)]
+    if crd is None or level.padded or not (level.segmented or level.branchless):
+        return None
+    if pos is not None:
+        lengths = pos.diff()
+        coords = [c.repeat_interleave(lengths) for c in coords]
+    return [*coords, crd.to(torch.int64)]
 
 
 def _below_dense(

@@ -268,6 +268,12 @@ static PyMethodDef functions[] = {
 	 "Sorts entries by their coordinates, two arrays as for `ascending`, and writes where each row starts, the column of each distinct entry, and\n"
 	 "its number among those that were given, all int32; as int64 the numbers of those that came again, and of the distinct ones that they repeat.\n"
 	 "The number is -1 where some are out of range, -2 where rows are too long and columns too many for this."},
+	{"copy_box", copy_box, METH_VARARGS,
+	 "copy_box(crd, wide, rows, low, threads, team, begin, box_pos, box_crd, place)\n\n"
+	 "Writes the columns, less `low`, of the entries that `find_box` has found, and their places. Arrays are given by their addresses."},
+	{"find_box", find_box, METH_VARARGS,
+	 "find_box(pos, crd, wide, first, rows, low, high, threads, team, begin, box_pos): how many entries rows have from column `low` to before `high`.\n\n"
+	 "Writes where those of each row begin, and their positions; columns ascend in each row. Arrays are of int64 where `wide`, else of int32."},
 	{"first_of_rows", first_of_rows, METH_VARARGS,
 	 "first_of_rows(coords, wide, count, rows, pos, wide_pos, threads, team): whether all numbers of rows are in range, in ascending order or not.\n\n"
 	 "Writes where each row starts once entries are sorted, rows + 1 positions. `coords` and `pos` are addresses of int64 or int32."},

@@ -47,6 +47,8 @@ bool place_by_columns_and_rows(Matrix *m, int64_t total, int64_t columns);
 /* The functions of the other sources, which radix.c lists for Python. */
 PyObject *by_rows(PyObject *self, PyObject *args);
 PyObject *compress(PyObject *self, PyObject *args);
+PyObject *copy_box(PyObject *self, PyObject *args);
+PyObject *find_box(PyObject *self, PyObject *args);
 PyObject *ascending(PyObject *self, PyObject *args);
 PyObject *first_of_rows(PyObject *self, PyObject *args);
 PyObject *neighbours(PyObject *self, PyObject *args);

@@ -23,7 +23,7 @@ from libsparse._storage import ordinary, packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
-from .columns import select_columns
+from .columns import select_box, select_columns
 from .copied_rows import copies, copy_rows
 from .entries import Entries, carry, carry_kept, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
 from .keys import INDEX, NEW, Key, Slice, bounded, checked, in_range, parse, true_elements
@@ -214,12 +214,17 @@ def _select(source: Operand, key: Key) -> Operand:
 @torch.inference_mode(False)
 def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
     format, mode = pattern.format, pattern.format.order[0]
+    owner_mode = rows_of = None
+    box = None if key.indices else select_box(pattern, key)
+    if box is not None:
+        (pattern, rows_of, _), key = box
+        if _is_whole(key, pattern.shape, None):
+            return box[0]
     rows = _rows(key, mode, pattern)
-    owner_mode, rows_of = None, None
     if rows is not None and selectable(format):
-        if mode in key.indices:
-            owner_mode = mode
+        owner_mode = mode if mode in key.indices else None
         selected = select_rows(pattern, rows)
+        selected = selected if rows_of is None else selected.after(rows_of)
         pattern, rows_of = selected.pattern, selected.source
         key = _below_rows(key, mode, rows.numel())
         if _is_whole(key, pattern.shape, owner_mode):

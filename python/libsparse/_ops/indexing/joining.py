@@ -23,10 +23,13 @@ from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 
+from .copied_rows import copies
 from .entries import Entries, carry, check_extents, entries_of, integers, pack, sparse_operand, wrap
 from .getitem import index, select
 from .reshaping import reshape, unsqueeze
 from .rows import are_consecutive, concatenated, listed, may_list, select_rows, selectable
+
+_FEW = 8  # pieces, for each of which all columns are read
 
 
 @moves(torch.cat)
@@ -302,7 +305,8 @@ def _runs(extents: Sequence[int]) -> list[tuple[int, int]]:
 
 def _pieces(source: Operand, mode: int, ranges: Sequence[tuple[int, int]]) -> tuple[Operand, ...]:
     """The tensor in pieces, each with a range of the coordinates of a mode."""
-    if is_traced(source):
+    in_boxes = copies(source.sparsity) and (len(ranges) <= _FEW or mode == source.sparsity.format.order[0])
+    if in_boxes or is_traced(source):
         return tuple(index(source, (*(slice(None),) * mode, slice(low, high))) for low, high in ranges)
     pattern, size = source.sparsity, 1 if source.data is None else source.data.element_size()
     by_rows = selectable(pattern.format) and pattern.format.order[0] == mode

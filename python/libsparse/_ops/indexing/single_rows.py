@@ -1,4 +1,4 @@
-"""One row or one element of a matrix with compressed rows: a slice of its arrays, and a search in that."""
+"""One row, column or element of a matrix with compressed rows: a slice of its arrays, and searches in rows."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from libsparse._runtime.problem import Operand
 from libsparse._storage import ordinary
+from libsparse._storage.conversion import taken
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
+from .columns import Box
 from .entries import fill_of
 from .keys import in_range
 
 _VECTOR = Format("s")
+_WHOLE = slice(None)
 
 
 def single(source: Operand, key: Any) -> Operand | None:
-    """What a key of one or two integers names; None for another key, or another kind of tensor. Differentiable.
+    """What a key of one or two integers names, also beside `:`; None for another key or tensor. Differentiable.
 
     Raises:
         IndexBoundsError: An integer is out of range.
@@ -29,11 +32,14 @@ def single(source: Operand, key: Any) -> Operand | None:
     if pattern.format.levels != ("d", "s") or torch.is_inference_mode_enabled() or ordinary.in_transform() is not None:
         return None
     outer, inner = pattern.format.order
-    if type(key) is int and outer == 0:
-        return _row(source, in_range(key, 0, pattern.shape))
-    if type(key) is tuple and len(key) == 2 and type(key[0]) is int and type(key[1]) is int:
-        places = [in_range(place, mode, pattern.shape) for mode, place in enumerate(key)]
-        return _element(source, places[outer], places[inner])
+    parts = (key, _WHOLE) if type(key) is int else key
+    if type(parts) is not tuple or len(parts) != 2:
+        return None
+    picks = {mode: in_range(n, mode, pattern.shape) for mode, n in enumerate(parts) if type(n) is int}
+    if len(picks) == 2:
+        return _element(source, picks[outer], picks[inner])
+    if len(picks) == 1 and any([type(part) is slice and part == _WHOLE for part in parts]):
+        return _row(source, picks[outer]) if outer in picks else _column(source, picks[inner])
     return None
 
 
@@ -43,8 +49,23 @@ def _row(source: Operand, place: int) -> Operand:
     pos, crd = pattern.compressed(1)
     low, high = pos[place : place + 2].tolist()
     arrays = (_bounds(high - low, pos.dtype),), (crd[low:high].clone(),)
-    row = Pattern._of_kernel(_VECTOR, pattern.shape[1:], *arrays, high - low, pattern.index_dtype)
+    shape = torch.Size([pattern.shape[pattern.format.order[1]]])
+    row = Pattern._of_kernel(_VECTOR, shape, *arrays, high - low, pattern.index_dtype)
     return Operand(row, None if source.data is None else source.data[low:high].clone(), source.fill)
+
+
+def _column(source: Operand, place: int) -> Operand | None:
+    """A column as a vector; None where another way has to find it."""
+    pattern = source.sparsity
+    rows = pattern.shape[pattern.format.order[0]]
+    box = Box.of(pattern, 0, rows, place, place + 1)
+    if box is None:
+        return None
+    there = box.pos.diff().nonzero().squeeze(1)
+    arrays = (_bounds(box.size, box.pos.dtype),), (there.to(box.crd.dtype),)
+    column = Pattern._of_kernel(_VECTOR, torch.Size([rows]), *arrays, box.size, pattern.index_dtype)
+    data = None if source.data is None else taken(source.data, taken(box.begin, there))
+    return Operand(column, data, source.fill)
 
 
 @ordinary.kept(1024)
