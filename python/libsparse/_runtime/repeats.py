@@ -202,7 +202,7 @@ class _Kind:
 
     Attributes:
         count: How many calls there have been whose problem was not known.
-        problem: That of all, as `Reader.problem` describes it; None before it is known, and where there are several.
+        problem: That of all, as `Reader.problem` says it; None before it is known, and where there are several.
         extents: Those of the call in which it was found.
         varying: The symbols for which calls with other extents came to the same problem.
         others: The problems of other extents; () after one call, None where there is none.
@@ -257,7 +257,7 @@ class _Kind:
 
 def _has_extents(known: tuple[Any, ...]) -> bool:
     """Whether something besides operands says of what shapes a problem is."""
-    compute, sources, _, view = known
+    compute, sources, *_, view = known
     problem = compute.problem
     seen = [view, *[how for *_, how in sources]]
     return any([how is not None and how[1] is not None for how in seen]) or (
@@ -277,12 +277,15 @@ def _like_others(
         kind = _problems.setdefault(name, _Kind())
     known = kind.known(extents)
     if known:
-        compute, sources, fill, view = known
+        compute, sources, place, fill, view = known
         try:
             data, pattern = compute(steps.operands(sources, values, patterns))
         except RuntimeError:  # said in its own words by the operation
             return operation()
-        return steps.seen(data, view) if fill is None else Operand(pattern, data, fill)
+        if fill is not None:
+            return Operand(pattern, data, fill)
+        # Of other sizes the compiler may choose steps that leave a gradient on another pattern than its operand's.
+        return steps.seen(data, view) if pattern is (None if place is None else patterns[place]) else operation()
     if known is None or not kind.is_looked_for(extents):
         return operation()
     reader = Reader(values, patterns, reads_all=reads_all)

@@ -141,8 +141,7 @@ class Reader:
             reads_all: Whether an argument that no step reads has been read in another way.
         """
         self._first, self._given, self._values, self._patterns = len(values), [*values], [*values], [*patterns]
-        self._reads_all = reads_all
-        self._versions = [_version(value) for value in values]
+        self._reads_all, self._versions = reads_all, [_version(value) for value in values]
 
     def read(self, result: Any, runs: list[Run]) -> Plan | None:
         """The plan from the arguments to a result; None where something else was done on the way."""
@@ -175,10 +174,10 @@ class Reader:
         place: Place = kept if kept is not None or pattern is None else sorted(needed).index(pattern)
         return steps, place, wanted.fill, _view(wanted.values, runs[-1].data) if place is None else None
 
-    def problem(self, result: Any, runs: list[Run]) -> tuple[Any, list[_Source], Any, View | None] | None:
-        """What computes a call on other patterns, which arguments it takes, and the fill value or view of its result.
+    def problem(self, result: Any, runs: list[Run]) -> tuple[Any, list[_Source], int | None, Any, View | None] | None:
+        """What computes a call on other patterns, of which arguments, and which one has the pattern of its values.
 
-        None where the call came to more than one problem, or a view says how many entries a pattern has.
+        Then its fill value and view. None for several problems, and where a view counts the entries of a pattern.
         """
         sparse = type(result) is Operand and result.pattern is not None
         wanted = result if type(result) is Operand else Operand(None, result)
@@ -186,18 +185,19 @@ class Reader:
         if anew is None or type(wanted.data) is not Tensor:
             return None
         run, found = runs[0], self._sources(runs[0])
-        if found is None or (self._reads_all and not {*found}.issuperset(range(self._first))):
+        if found is None or (self._reads_all and not {*found} >= {*range(self._first)}):
             return None
-        changed = self._versions != [_version(value) for value in self._given]
-        if changed or not _same(wanted.data, run.data) or (sparse and wanted.pattern is not run.pattern):
+        place = None if sparse else _number(run.pattern, self._patterns[: self._first])
+        known = wanted.pattern is run.pattern if sparse else (place is None) == (run.pattern is None)
+        if not known or not _same(wanted.data, run.data) or self._versions != [*map(_version, self._given)]:
             return None
-        read = [None if n is None else self._given[n] for n in found[1::2]]
-        sources = _sources_of(run, found[::2], found[1::2], read)
+        given = [None if n is None else self._given[n] for n in found[1::2]]
+        sources = _sources_of(run, found[::2], found[1::2], given)
         view = None if sparse else _view(wanted.values, run.data)
         views = [how for _, n, how in sources if n is not None and self._patterns[n] is not None]
         if any(how is not None and how[1] is not None for how in (*views, *[view] * (run.pattern is not None))):
             return None
-        return anew(), sources, wanted.fill if sparse else None, view
+        return anew(), sources, place, wanted.fill if sparse else None, view
 
     def _only_pattern(self, result: Operand) -> Plan | None:
         """The plan of a result with the values of the only argument, and a pattern that is kept with its pattern."""
