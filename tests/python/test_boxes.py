@@ -105,3 +105,40 @@ def test_masks_and_columns_that_are_not_there():
     for key in [(slice(None), 40), (slice(None), -41), (24, slice(None))]:
         with pytest.raises(ls.IndexBoundsError):
             A[key]
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "dcsr"])
+@pytest.mark.parametrize("name", ["tril", "triu", "diagonal", "of columns less rows", "trace", "einsum"])
+def test_diagonals_and_triangles(name, format):
+    shapes = [((9, 9), 0), ((9, 9), 3), ((9, 9), -8), ((7, 12), 2), ((12, 7), -4), ((7, 12), -6), ((6, 5), 4)]
+    for shape, offset in shapes:
+        if name in ("trace", "einsum") and shape[0] != shape[1]:
+            continue
+        apply = {
+            "tril": lambda x, k=offset: x.tril(k),
+            "triu": lambda x, k=offset: x.triu(k),
+            "diagonal": lambda x, k=offset: x.diagonal(k),
+            "of columns less rows": lambda x, k=-offset: x.diagonal(k, 1, 0),
+            "trace": torch.trace,
+            "einsum": lambda x: (ls.einsum if isinstance(x, ls.SparseTensor) else torch.einsum)("ii->i", x),
+        }[name]
+        dense = drawn(0.5, shape).requires_grad_()
+        A = ls.tensor(dense.detach(), format=format)
+        values = A.values().clone().requires_grad_()
+        found, wanted = apply(A.with_values(values)), apply(dense)
+        torch.testing.assert_close(found.to_dense() if isinstance(found, ls.SparseTensor) else found, wanted)
+        weights = torch.rand(wanted.shape)
+        ((found.to_dense() if isinstance(found, ls.SparseTensor) else found) * weights).sum().backward()
+        (wanted * weights).sum().backward()
+        assert values.grad is not None
+        torch.testing.assert_close(A.with_values(values.grad).to_dense(), dense.grad * (dense.detach() != 0))
+
+
+def test_extents_near_the_end_of_int32():
+    end = 2**31 - 1
+    A = ls.from_coo([[0, 1, 2, 2], [end - 2, 3, 5, end - 1]], torch.arange(1.0, 5.0), (3, end))
+    assert A[:, end - 5 :].to_dense().tolist() == [[0, 0, 0, 1, 0], [0] * 5, [0, 0, 0, 0, 4]]
+    assert A.triu(end - 3).nnz == 2
+    assert A.diagonal(end - 3).to_dense().tolist() == [0.0, 0.0, 4.0]
+    assert A.diagonal(end - 2).to_dense().tolist() == [1.0, 0.0]
+    assert A.tril(2).values().tolist() == [2.0]

@@ -98,12 +98,32 @@ def entries(source: Operand, pattern: Pattern) -> Tensor:
     own = source.sparsity
     if own is pattern:
         return pattern.entries(source.values)
+    if _merges(source, pattern):
+        data, found_pattern = contraction.contract(_of_both(pattern.format), [Operand(pattern, None), source])
+        assert found_pattern is not None
+        return pattern.resample(data, found_pattern)
     numbers, found = pattern.locate(own)
     values = own.entries(source.values)
     if is_unknown(own.nnz) or own.nnz == 0:
         values = torch.cat([values, values.new_zeros(1)])  # so that there is an element to pick
     picked = taken(values, numbers)
     return torch.where(found, picked, picked.new_full((), source.fill))
+
+
+def _merges(source: Operand, pattern: Pattern) -> bool:
+    """Whether a kernel that merges two patterns is to find the values of one at the entries of the other."""
+    own = source.sparsity
+    if own.traced or pattern.traced or own.format.padded or pattern.format.padded:  # traced ones may have any size
+        return False
+    plain = source.data is not None and source.fill == 0 and not source.dtype.is_complex
+    return plain and pattern.size >= _MANY and not tape.is_transformed([source])
+
+
+@functools.lru_cache(maxsize=256)
+def _of_both(format: Format) -> Einsum:
+    """A tensor at the entries of a pattern."""
+    letters = tuple(string.ascii_letters[: len(format.order)])
+    return Einsum((letters, letters), letters, format, pattern_of=0)
 
 
 def sampled(dense: Tensor, pattern: Pattern) -> Tensor:

@@ -15,6 +15,7 @@ from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._runtime import promotion
 from libsparse._runtime.problem import Operand
 from libsparse._storage import ordinary, packing, sorting
+from libsparse._storage.boxes import Box
 from libsparse._storage.fakes import is_one
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -244,18 +245,24 @@ def _diagonal(pattern: Pattern, groups: tuple[int, ...]) -> tuple[Pattern, Tenso
     Returns:
         The pattern of those entries, and their places among the values.
     """
-    coords = list(pattern.coordinates())
     leaders = [groups.index(g) for g in range(max(groups) + 1)]
+    shape = [pattern.shape[mode] for mode in leaders]
+    format = Format("csf").resolve(len(leaders))
+    if pattern.format.levels == ("d", "s") and groups == (0, 0) and not torch.is_inference_mode_enabled():
+        box = Box.of(pattern, shape[0], 0, 1, moves=(True, True))
+        if box is not None:
+            rows, places = box.firsts()
+            built = packing.build_levels(format, shape, [rows])
+            return Pattern(format, shape, built.pos, built.crd), places
+    coords = list(pattern.coordinates())
     keep = torch.ones(pattern.nnz, dtype=torch.bool, device="cpu")
     for mode, group in enumerate(groups):
         keep &= coords[mode] == coords[leaders[group]]
     places = keep.nonzero().squeeze(1)
     picked = [coords[mode][places] for mode in leaders]
-    shape = [pattern.shape[mode] for mode in leaders]
     order = sorting.sort_order(picked, shape)
     if order is not None:
         places, picked = places[order], [c[order] for c in picked]
-    format = Format("csf").resolve(len(leaders))
     built = packing.build_levels(format, shape, picked)
     taken = (
         pattern.entries(torch.arange(pattern.size, device="cpu")).index_select(0, places)

@@ -49,6 +49,8 @@ def find_box(
     rows: int,
     low: int,
     high: int,
+    low_moves: bool,
+    high_moves: bool,
     threads: int,
     team: int,
     begin: int,

@@ -1,5 +1,5 @@
-/* Ranges of the rows and columns of a matrix with compressed rows: what torch's functions do by comparing all columns and keeping the places where
- * they are in range, in a pass that reads the columns of the rows alone.
+/* Ranges of the rows and columns of a matrix with compressed rows, and of the columns between two diagonals: what torch's functions do by comparing
+ * all coordinates and keeping the places where they are in range, in a pass that reads the columns of the rows alone.
  */
 #include "radix.h"
 
@@ -9,8 +9,14 @@ typedef struct {
 	const void *pos, *crd;
 	void *begin, *box_pos, *box_crd, *place;
 	int64_t first, rows, low, high; /* rows behind the first, columns from low to before high */
+	int low_moves, high_moves;	/* whether these are larger by one in each next row */
 	int threads;
 } Box;
+
+static inline int64_t within(int64_t column, int64_t most)
+{
+	return column < 0 ? 0 : column < most ? column : most;
+}
 
 /* Counts the entries of each row in range, and notes where they begin; copies their columns and writes their places. */
 #define DEFINE_BOX(find, copy, T)											\
@@ -32,12 +38,15 @@ typedef struct {
 		Box *box = given;											\
 		const T *pos = (const T *)box->pos + box->first, *crd = box->crd;					\
 		T *begin = box->begin, *counts = (T *)box->box_pos + 1;						\
+		const int64_t most = sizeof(T) == 4 ? INT32_MAX : INT64_MAX;						\
 		int64_t last = share(box->rows, box->threads, thread + 1);						\
 		for (int64_t row = share(box->rows, box->threads, thread); row < last; row++) {			\
 			int64_t from = pos[row], count = pos[row + 1] - from;						\
-			int64_t before = find##_column(crd + from, count, (T)box->low);				\
+			int64_t low = within(box->low + (box->low_moves ? row : 0), most);				\
+			int64_t high = within(box->high + (box->high_moves ? row : 0), most);				\
+			int64_t before = find##_column(crd + from, count, (T)low);					\
 			begin[row] = (T)(from + before);								\
-			counts[row] = (T)(find##_column(crd + from + before, count - before, (T)box->high));		\
+			counts[row] = (T)(find##_column(crd + from + before, count - before, (T)high));		\
 		}													\
 	}														\
 	static void copy(void *given, int thread)									\
@@ -77,7 +86,8 @@ PyObject *find_box(PyObject *self, PyObject *args)
 	Box box = {0};
 	unsigned long long pos, crd, team, begin, box_pos;
 	int wide;
-	if (!PyArg_ParseTuple(args, "KKpLLLLiKKK", &pos, &crd, &wide, &box.first, &box.rows, &box.low, &box.high, &box.threads, &team, &begin, &box_pos))
+	if (!PyArg_ParseTuple(args, "KKpLLLLppiKKK", &pos, &crd, &wide, &box.first, &box.rows, &box.low, &box.high, &box.low_moves,
+			      &box.high_moves, &box.threads, &team, &begin, &box_pos))
 		return NULL;
 	int64_t count;
 	box.pos = at(pos), box.crd = at(crd), box.begin = at(begin), box.box_pos = at(box_pos);

@@ -272,8 +272,9 @@ static PyMethodDef functions[] = {
 	 "copy_box(crd, wide, rows, low, threads, team, begin, box_pos, box_crd, place)\n\n"
 	 "Writes the columns, less `low`, of the entries that `find_box` has found, and their places. Arrays are given by their addresses."},
 	{"find_box", find_box, METH_VARARGS,
-	 "find_box(pos, crd, wide, first, rows, low, high, threads, team, begin, box_pos): how many entries rows have from column `low` to before `high`.\n\n"
-	 "Writes where those of each row begin, and their positions; columns ascend in each row. Arrays are of int64 where `wide`, else of int32."},
+	 "find_box(pos, crd, wide, first, rows, low, high, low_moves, high_moves, threads, team, begin, box_pos): how many entries rows have in a range.\n\n"
+	 "Columns are from `low` to before `high`, each of which is larger by one in each next row if it moves, and ascend in each row. Writes where those\n"
+	 "of each row begin, and their positions. Arrays are of int64 where `wide`, else of int32."},
 	{"first_of_rows", first_of_rows, METH_VARARGS,
 	 "first_of_rows(coords, wide, count, rows, pos, wide_pos, threads, team): whether all numbers of rows are in range, in ascending order or not.\n\n"
 	 "Writes where each row starts once entries are sorted, rows + 1 positions. `coords` and `pos` are addresses of int64 or int32."},

@@ -9,12 +9,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from libsparse._lang.records import NamedTuple
 from libsparse._ops.operands import PLAIN
 from libsparse._runtime import conversion
 from libsparse._runtime.arrays import written_pattern
 from libsparse._runtime.problem import Operand
-from libsparse._storage import memory, ordinary, sorting, threads
+from libsparse._storage import ordinary
+from libsparse._storage.boxes import Box
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -22,7 +22,6 @@ from libsparse._storage.pattern import Pattern
 from .copied_rows import copies, copy_rows
 from .keys import Key
 
-_EACH = 1 << 15  # entries from which on a thread is worth its start
 _EMPTY = 4  # coordinates for each entry that a mode may have, since a transpose has a position for each
 
 
@@ -66,58 +65,35 @@ def select_box(pattern: Pattern, key: Key) -> tuple[Conversion, Key] | None:
     (first, end), (low, high) = _range(key, outer, pattern), _range(key, inner, pattern)
     rows, columns = end - first, high - low
     whole = (rows, columns) == (pattern.shape[outer], pattern.shape[inner])
-    box = None if whole else Box.of(pattern, first, rows, low, high)
+    box = None if whole else Box.of(pattern, rows, low, high, first=first)
     if box is None:
         return None
-    shape = torch.Size([columns if mode == inner else rows for mode in range(2)])
-    found, places = box.entries()
-    kept = written_pattern(pattern.format, shape, (None, box.pos), (None, found), len(found), pattern.index_dtype)
+    conversion = _conversion(pattern, box, torch.Size([columns if mode == inner else rows for mode in range(2)]), low)
     slices = {m: s if m == outer and s.step > 1 else s._replace(start=0) for m, s in key.slices.items()}
-    return Conversion(kept, places, None), key._replace(picks=dict.fromkeys(key.picks, 0), slices=slices)
+    return conversion, key._replace(picks=dict.fromkeys(key.picks, 0), slices=slices)
 
 
-class Box(NamedTuple):
-    """The entries in ranges of the rows and columns of a matrix below a dense level.
+def select_band(pattern: Pattern, lowest: int | None, highest: int | None) -> Conversion | None:
+    """The pattern where the column is larger than the row by these or what is between them, None for no bound.
 
-    Attributes:
-        begin: The place of the first entry of each row.
-        pos: Where the entries of each row start among those of the box.
-        size: How many there are.
-        crd: The columns of the matrix.
-        low: The first column of the box.
-        threads: How many threads take part, and which.
+    Returns:
+        None where the pattern is no matrix below a dense level, or C can't read it.
     """
+    if not copies(pattern):
+        return None
+    if pattern.format.order[0]:  # rows are larger than columns
+        lowest, highest = None if highest is None else -highest, None if lowest is None else -lowest
+    outer, inner = [pattern.shape[mode] for mode in pattern.format.order]
+    low, high = 0 if lowest is None else lowest, inner if highest is None else highest + 1
+    box = Box.of(pattern, outer, low, high, moves=(lowest is not None, highest is not None))
+    return None if box is None else _conversion(pattern, box, pattern.shape, 0)
 
-    begin: Tensor
-    pos: Tensor
-    size: int
-    crd: Tensor
-    low: int
-    threads: tuple[int, int]
 
-    @classmethod
-    def of(cls, pattern: Pattern, first: int, rows: int, low: int, high: int) -> Box | None:
-        """That of so many rows from `first` on, and columns from `low` to before `high`; None where C can't read it."""
-        radix = sorting.in_c()
-        if radix is None or pattern.block or pattern.traced or ordinary.in_transform() is not None:
-            return None
-        pos, crd = pattern.compressed(1)
-        if not sorting.is_plain(pos) or not sorting.is_plain(crd):
-            return None
-        shared = threads.shared(rows * pattern.size // max(1, len(pos) - 1), _EACH)
-        begin, starts = pos.new_empty(rows), pos.new_empty(rows + 1)
-        given = memory.address(pos), memory.address(crd), pos.dtype == torch.int64
-        count = radix.find_box(*given, first, rows, low, high, *shared, begin.data_ptr(), starts.data_ptr())
-        return cls(begin, starts, count, crd, low, shared)
-
-    def entries(self) -> tuple[Tensor, Tensor]:
-        """Their columns, counted from the first one of the box, and their places."""
-        radix, crd = sorting.in_c(), self.crd
-        assert radix is not None
-        columns, places = crd.new_empty(self.size), crd.new_empty(self.size)
-        given = memory.address(crd), crd.dtype == torch.int64, len(self.begin), self.low, *self.threads
-        radix.copy_box(*given, *[array.data_ptr() for array in (self.begin, self.pos, columns, places)])
-        return columns, places
+def _conversion(pattern: Pattern, box: Box, shape: torch.Size, low: int) -> Conversion:
+    """The pattern of what is in a box, whose columns are counted from `low`."""
+    columns, places = box.entries(low)
+    arrays = (None, box.pos), (None, columns)
+    return Conversion(written_pattern(pattern.format, shape, *arrays, box.size, pattern.index_dtype), places, None)
 
 
 def _range(key: Key, mode: int, pattern: Pattern) -> tuple[int, int]:

@@ -12,11 +12,15 @@ from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops.operands import is_sparse
 from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
+from libsparse._storage.boxes import Box
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
+from .columns import select_band
+from .copied_rows import copies
 from .entries import Entries, carry, check_extents, derive, entries_of, integer, pack, sparse_operand, wrap
 from .reshaping import flatten
+from .single_rows import vector
 
 
 @moves(torch.diagonal)
@@ -43,7 +47,19 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Opera
         coords = [kept.coords[d] for d in others] + [kept.coords[second if offset < 0 else first]]
         return kept.at(coords, (*(kept.shape[d] for d in others), extent))
 
-    return derive(source, ("diagonal", offset, first, second), change)
+    def short(pattern: Pattern) -> Conversion | None:
+        # Columns less rows, or rows less columns where columns are stored.
+        shift = offset if pattern.format.order == (first, second) else -offset
+        if not copies(pattern):
+            return None
+        box = Box.of(pattern, pattern.shape[pattern.format.order[0]], shift, shift + 1, moves=(True, True))
+        if box is None:
+            return None
+        there, places = box.firsts()
+        there = there + min(shift, 0)
+        return Conversion(vector(there, extent, pattern.index_dtype), places, None)
+
+    return derive(source, ("diagonal", offset, first, second), change, short=short)
 
 
 @moves(torch.diag_embed, zero_fill=True)
@@ -130,7 +146,10 @@ def _triangle(input: Any, offset: int, name: str) -> Operand:
         bound = row + offset
         return entries.keep(column <= bound if name == "tril" else column >= bound)
 
-    return derive(source, (name, offset), change)
+    def short(pattern: Pattern) -> Conversion | None:
+        return select_band(pattern, *((None, offset) if name == "tril" else (offset, None)))
+
+    return derive(source, (name, offset), change, short=short)
 
 
 def set_diag(input: Any, values: Any = None, k: int = 0) -> Operand:

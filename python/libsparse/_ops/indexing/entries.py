@@ -16,8 +16,9 @@ from libsparse._lang.records import NamedTuple
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
-from libsparse._storage import memory, packing, sorting
+from libsparse._storage import memory, packing, sorting, threads
 from libsparse._storage.conversion import Conversion, taken
+from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 
@@ -76,18 +77,32 @@ def pack(entries: Entries, format: Format, itemsize: int = 8) -> Conversion:
     built_in = format if format.writable == format else format.compressed
     coords = [entries.coords[mode] for mode in built_in.order]
     extents = [entries.shape[mode] for mode in built_in.order]
+    rows = sorting.compress(coords, extents, threads.count()) if built_in.levels == ("d", "s") else None
+    target = None
+    if rows is not None:
+        order = rows.order
+        pattern = Pattern(built_in, entries.shape, (None, rows.pos), (None, rows.crd))
+    else:
+        coords, order = _sorted(coords, extents)
+        built = packing.build_levels(built_in, extents, coords, itemsize)
+        pattern, target = Pattern(built_in, entries.shape, built.pos, built.crd), built.slots
     places = entries.places
-    order = sorting.sort_order(coords, extents)
     if order is not None:
-        coords = [taken(c, order) for c in coords]
         places = order if places is None else taken(places, order)
-    built = packing.build_levels(built_in, extents, coords, itemsize)
-    pattern, target = Pattern(built_in, entries.shape, built.pos, built.crd), built.slots
     if built_in != format:
         pattern, source, target = pattern.converted(format)
         if source is not None:
             places = source if places is None else taken(places, source)
     return Conversion(pattern, places, target)
+
+
+def _sorted(coords: list[Tensor], extents: list[int]) -> tuple[list[Tensor], Tensor | None]:
+    """Distinct coordinates in order, and where each was; None where they were in order already."""
+    if is_fake(coords[0]):
+        order = sorting.sort_order(coords, extents)
+        return coords if order is None else [taken(c, order) for c in coords], order
+    found = sorting.sort(coords, extents, packing.index_dtype(extents, coords[0].numel()), threads.count())
+    return found.coords, found.order
 
 
 def carry(source: Operand, conversion: Conversion) -> Operand:
@@ -108,7 +123,12 @@ def carry_kept(source: Operand, conversion: Conversion) -> Operand:
 
 
 def derive(
-    source: Operand, name: tuple[Any, ...], change: Callable[[Entries], Entries], format: Format | None = None
+    source: Operand,
+    name: tuple[Any, ...],
+    change: Callable[[Entries], Entries],
+    format: Format | None = None,
+    *,
+    short: Callable[[Pattern], Conversion | None] | None = None,
 ) -> Operand:
     """The result of a function of shape; the pattern keeps the last few of its results' patterns.
 
@@ -117,10 +137,13 @@ def derive(
         name: What tells the function and its arguments from others.
         change: Gives the entries of the result; those of a result without dimensions are at most one.
         format: The format of the result; by default that of the operand, where the rank allows.
+        short: Gives the result's pattern where there is a shorter way to it than by all entries, None elsewhere.
     """
     pattern = source.sparsity
 
     def build() -> Conversion | Entries:
+        if short is not None and not torch.is_inference_mode_enabled() and (found := short(pattern)) is not None:
+            return found
         changed = change(entries_of(pattern))
         if not changed.shape:
             return changed

@@ -10,11 +10,11 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from libsparse._runtime.problem import Operand
 from libsparse._storage import ordinary
+from libsparse._storage.boxes import Box
 from libsparse._storage.conversion import taken
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from .columns import Box
 from .entries import fill_of
 from .keys import in_range
 
@@ -48,9 +48,7 @@ def _row(source: Operand, place: int) -> Operand:
     pattern = source.sparsity
     pos, crd = pattern.compressed(1)
     low, high = pos[place : place + 2].tolist()
-    arrays = (_bounds(high - low, pos.dtype),), (crd[low:high].clone(),)
-    shape = torch.Size([pattern.shape[pattern.format.order[1]]])
-    row = Pattern._of_kernel(_VECTOR, shape, *arrays, high - low, pattern.index_dtype)
+    row = vector(crd[low:high].clone(), pattern.shape[pattern.format.order[1]], pattern.index_dtype)
     return Operand(row, None if source.data is None else source.data[low:high].clone(), source.fill)
 
 
@@ -58,14 +56,18 @@ def _column(source: Operand, place: int) -> Operand | None:
     """A column as a vector; None where another way has to find it."""
     pattern = source.sparsity
     rows = pattern.shape[pattern.format.order[0]]
-    box = Box.of(pattern, 0, rows, place, place + 1)
+    box = Box.of(pattern, rows, place, place + 1)
     if box is None:
         return None
-    there = box.pos.diff().nonzero().squeeze(1)
-    arrays = (_bounds(box.size, box.pos.dtype),), (there.to(box.crd.dtype),)
-    column = Pattern._of_kernel(_VECTOR, torch.Size([rows]), *arrays, box.size, pattern.index_dtype)
-    data = None if source.data is None else taken(source.data, taken(box.begin, there))
-    return Operand(column, data, source.fill)
+    there, places = box.firsts()
+    data = None if source.data is None else taken(source.data, places)
+    return Operand(vector(there, rows, pattern.index_dtype), data, source.fill)
+
+
+def vector(coordinates: Tensor, extent: int, dtype: torch.dtype) -> Pattern:
+    """The pattern of a vector, of coordinates of an index dtype that has room for the extent."""
+    size = len(coordinates)
+    return Pattern._of_kernel(_VECTOR, torch.Size([extent]), (_bounds(size, dtype),), (coordinates,), size, dtype)
 
 
 @ordinary.kept(1024)
