@@ -77,7 +77,9 @@ def _places(groups: Groups, found: Tensor, dim: int | None, keepdim: bool) -> Te
     if len(groups.dims) != 1 and dim is not None:
         raise ShapeError(f"argmax and argmin take one dimension, got {dim}")
     coords = pattern.linear() if dim is None else pattern.coordinates()[next(iter(groups.dims))]
-    equal = reductions.same(groups.entries.detach(), groups.at_entries(found))
+    entries, wanted = groups.entries.detach(), groups.at_entries(found)
+    unknown = is_fake(found) or is_functorch_wrapped_tensor(found)
+    equal = reductions.same(entries, wanted) if unknown or bool((found != found).any()) else entries == wanted
     none = torch.iinfo(torch.int64).max
     first = groups.reduce(torch.where(equal, coords, none), "min")
     fill = torch.tensor(source.fill, dtype=source.dtype, device=found.device)

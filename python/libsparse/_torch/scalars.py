@@ -10,7 +10,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import ShapeError
 from libsparse._ops.operands import to_operand
-from libsparse._storage import sorting
+from libsparse._storage import ordinary, sorting
 
 from .registry import implements, named
 
@@ -43,10 +43,12 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     source = to_operand(input)
     source.need_zero_fill("nonzero")
     pattern = source.sparsity
-    found = pattern.coordinates()[:, pattern.entries(source.values.detach()) != 0]
+    there = pattern.entries(source.values.detach()) != 0
+    special = pattern.traced or ordinary.in_transform() is not None
+    found = pattern.coordinates() if not special and bool(there.all()) else pattern.coordinates()[:, there]
     order = sorting.sort_order(list(found), pattern.shape)
     found = found if order is None else found[:, order]
-    return tuple(found) if as_tuple else found.T.contiguous()
+    return tuple(found.clone()) if as_tuple else found.T.contiguous()
 
 
 @implements(Tensor.sparse_dim)
