@@ -142,3 +142,34 @@ def test_extents_near_the_end_of_int32():
     assert A.diagonal(end - 3).to_dense().tolist() == [0.0, 0.0, 4.0]
     assert A.diagonal(end - 2).to_dense().tolist() == [1.0, 0.0]
     assert A.tril(2).values().tolist() == [2.0]
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_elements_by_lists(format, wide):
+    for shape in [(9, 7), (3, 3000), (1, 1)]:
+        dense = drawn(0.4, shape).requires_grad_()
+        A = ls.tensor(dense.detach(), format=format)
+        if wide and format == "csr":
+            A = ls.from_csr(A.crow_indices().long(), A.col_indices().long(), A.values(), A.shape)
+        values = A.values().clone().requires_grad_()
+        for count in (0, 5, 10_000):
+            rows, columns = (torch.randint(-n, n, (count,)) for n in shape)
+            found, wanted = A.with_values(values)[rows, columns], dense[rows, columns]
+            assert torch.equal(found, wanted)
+            weights = torch.rand(count)
+            (got,) = torch.autograd.grad((found * weights).sum(), values, allow_unused=True)
+            (want,) = torch.autograd.grad((wanted * weights).sum(), dense)
+            if got is not None:
+                torch.testing.assert_close(A.with_values(got).to_dense(), want * (dense.detach() != 0))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_rows_in_another_order(format):
+    dense = drawn(0.3)
+    A = ls.tensor(dense, format=format)
+    for dims in ([0], [1], [0, 1], []):
+        assert torch.equal(A.flip(dims).to_dense(), dense.flip(dims))
+    for by in (-50, -1, 0, 3, 24, 99):
+        assert torch.equal(A.roll(by, 0).to_dense(), dense.roll(by, 0))
+        assert torch.equal(A.roll(by, 1).to_dense(), dense.roll(by, 1))

@@ -128,3 +128,21 @@ def test_rows_and_columns_out_of_range_are_refused(wrong):
         sorting.compress(coords, (5, 7), 1)
     with pytest.raises(ls.IndexBoundsError):
         ls.from_coo(torch.stack(coords), torch.ones(4), (5, 7), check=False)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("long", [40, 700, 9_000])
+def test_long_rows_are_sorted_where_few_entries_are_in_them(long, threads):
+    rows = torch.cat([torch.randint(0, 2000, (40_000,)), torch.full((long,), 77), torch.full((long,), 1999)])
+    columns, values = torch.randint(0, 5000, (len(rows),)), torch.arange(len(rows), dtype=torch.float64)
+    order = torch.randperm(len(rows))
+    rows, columns, before = rows[order], columns[order], torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        A = ls.from_coo(torch.stack([rows, columns]), values, (2000, 5000))
+    finally:
+        torch.set_num_threads(before)
+    key, group = torch.unique(rows * 5000 + columns, return_inverse=True)
+    found = torch.repeat_interleave(torch.arange(2000), A.crow_indices().diff()) * 5000 + A.col_indices()
+    assert torch.equal(found, key)
+    assert torch.equal(A.values(), torch.zeros(len(key), dtype=torch.float64).index_add(0, group, values))

@@ -68,6 +68,8 @@ class Groups:
     def count(self) -> Tensor:
         """How many elements of each group are stored."""
         pattern = self.source.sparsity
+        if not self.kept and not pattern.traced:
+            return torch.tensor(pattern.nnz, dtype=torch.int64, device=self.source.values.device)
         if not pattern.traced and self.kept == pattern.format.order[:1] and not pattern.format.padded:
             lengths = pattern.statistics.lengths
             if lengths is not None and len(lengths) == pattern.shape[self.kept[0]]:  # or else of listed rows alone

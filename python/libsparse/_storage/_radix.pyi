@@ -57,6 +57,19 @@ def find_box(
     box_pos: int,
     /,
 ) -> int: ...
+def find_elements(
+    pos: int,
+    crd: int,
+    wide: bool,
+    rows: int,
+    row: int,
+    column: int,
+    count: int,
+    threads: int,
+    team: int,
+    place: int,
+    /,
+) -> None: ...
 def first_of_rows(
     coords: int, wide: bool, count: int, rows: int, pos: int, wide_pos: bool, threads: int, team: int, /
 ) -> bool: ...

@@ -1,4 +1,4 @@
-/* Ranges of the rows and columns of a matrix with compressed rows, and of the columns between two diagonals: what torch's functions do by comparing
+/* Ranges of the rows and columns of a matrix with compressed rows, columns between two diagonals, and elements: what torch's functions do by comparing
  * all coordinates and keeping the places where they are in range, in a pass that reads the columns of the rows alone.
  */
 #include "radix.h"
@@ -110,6 +110,52 @@ PyObject *copy_box(PyObject *self, PyObject *args)
 	box.crd = at(crd), box.begin = at(begin), box.box_pos = at(box_pos), box.box_crd = at(box_crd), box.place = at(place);
 	Py_BEGIN_ALLOW_THREADS
 	run_threads(box.threads, team, wide ? copy_wide : copy, &box);
+	Py_END_ALLOW_THREADS
+	Py_RETURN_NONE;
+}
+
+typedef struct {
+	const void *pos, *crd;
+	const int64_t *row, *column;
+	int64_t rows, count, *place;
+	int threads;
+	bool wide;
+} Elements;
+
+static void find_each(void *given, int thread)
+{
+	const Elements *e = given;
+	int64_t end = share(e->count, e->threads, thread + 1);
+	for (int64_t n = share(e->count, e->threads, thread); n < end; n++) {
+		int64_t row = e->row[n], column = e->column[n], at;
+		bool is_there = false;
+		if (row < 0 || row >= e->rows || column < 0 || (!e->wide && column > INT32_MAX)) {
+			at = -1;
+		} else if (e->wide) {
+			const int64_t *pos = (const int64_t *)e->pos + row, *crd = e->crd;
+			at = pos[0] + find_wide_column(crd + pos[0], pos[1] - pos[0], column);
+			is_there = at < pos[1] && crd[at] == column;
+		} else {
+			const int32_t *pos = (const int32_t *)e->pos + row, *crd = e->crd;
+			at = pos[0] + find_column(crd + pos[0], pos[1] - pos[0], (int32_t)column);
+			is_there = at < pos[1] && crd[at] == column;
+		}
+		e->place[n] = is_there ? at : -1;
+	}
+}
+
+/* Writes the place of each element, -1 of one that is not there. */
+PyObject *find_elements(PyObject *self, PyObject *args)
+{
+	(void)self;
+	Elements e = {0};
+	unsigned long long pos, crd, row, column, place, team;
+	int wide;
+	if (!PyArg_ParseTuple(args, "KKpLKKLiKK", &pos, &crd, &wide, &e.rows, &row, &column, &e.count, &e.threads, &team, &place))
+		return NULL;
+	e.pos = at(pos), e.crd = at(crd), e.row = at(row), e.column = at(column), e.place = at(place), e.wide = wide;
+	Py_BEGIN_ALLOW_THREADS
+	run_threads(e.threads, team, find_each, &e);
 	Py_END_ALLOW_THREADS
 	Py_RETURN_NONE;
 }

@@ -1,4 +1,4 @@
-"""Boxes: the entries in ranges of the rows and columns of a matrix with compressed rows, or between two diagonals."""
+"""Boxes: the entries in ranges of the rows and columns of a matrix with compressed rows; and single elements of it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ Pattern = Any
 """A `Pattern`, which is defined above."""
 
 _EACH = 1 << 15  # entries from which on a thread is worth its start
+_ELEMENTS = 1 << 12  # elements from which on it is
 
 
 class Box(NamedTuple):
@@ -56,11 +57,9 @@ class Box(NamedTuple):
             moves: Whether `low` and `high` are larger by one in each next row.
         """
         radix = sorting.in_c()
-        if radix is None or pattern.block or pattern.traced or ordinary.in_transform() is not None:
+        if radix is None or pattern.block or not _is_readable(pattern):
             return None
         pos, crd = pattern.compressed(1)
-        if not sorting.is_plain(pos) or not sorting.is_plain(crd):
-            return None
         shared = threads.shared(rows * pattern.size // max(1, len(pos) - 1), _EACH)
         begin, starts = pos.new_empty(rows), pos.new_empty(rows + 1)
         given = memory.address(pos), memory.address(crd), pos.dtype == torch.int64
@@ -80,3 +79,32 @@ class Box(NamedTuple):
         """The rows that have entries, and the place of the first one of each."""
         rows = self.pos.diff().nonzero().squeeze(1)
         return rows.to(self.crd.dtype), self.begin.index_select(0, rows)
+
+
+def places(pattern: Pattern, outer: Tensor, inner: Tensor) -> Tensor | None:
+    """The places of elements among the values of a matrix, -1 of those that are not stored; None where C can't read it.
+
+    Args:
+        pattern: Of any format.
+        outer: (count,), int64, the coordinates of the outer mode.
+        inner: (count,), int64, those of the inner mode.
+    """
+    radix = sorting.in_c()
+    if radix is None or pattern.format.levels != ("d", "s") or not _is_readable(pattern):
+        return None
+    if not sorting.is_plain(outer) or not sorting.is_plain(inner):
+        return None
+    pos, crd = pattern.compressed(1)
+    found = torch.empty(len(outer), dtype=torch.int64, device="cpu")
+    given = memory.address(pos), memory.address(crd), pos.dtype == torch.int64, len(pos) - 1
+    shared = threads.shared(len(outer), _ELEMENTS)
+    wanted = memory.address(outer), memory.address(inner), len(outer)
+    radix.find_elements(*given, *wanted, *shared, found.data_ptr())
+    return found
+
+
+def _is_readable(pattern: Pattern) -> bool:
+    """Whether C can read the arrays of a matrix below a dense level."""
+    if pattern.traced or ordinary.in_transform() is not None:
+        return False
+    return all(map(sorting.is_plain, pattern.compressed(1)))

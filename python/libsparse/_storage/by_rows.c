@@ -1,11 +1,14 @@
 /* Puts the entries of a matrix in the order of its rows, by threads, and each row in the order of columns: entries that come column by column, as in
- * most files, have that already, short rows are sorted, and long ones come from entries that were put by columns before. This takes no keys. */
+ * most files, have that already, short rows are sorted, and so are long ones where few entries are in these. Else they come from entries that were put
+ * by columns before. This takes no keys. */
 #include "radix.h"
 
 #include <stdlib.h>
 
 #define MOST_EACH 4   /* columns for each entry up to which it pays to count the entries of each column */
 #define SHORT_ROW 32 /* entries, up to which insertion takes less time than a sort */
+#define RUN 16	      /* entries that are sorted by insertion before they are merged */
+#define SHARE 2	      /* long rows are sorted where they have one entry in so many at most: by columns all are moved twice */
 
 static void count_entries(void *given, int thread)
 {
@@ -78,7 +81,41 @@ static void insert_each(const Matrix *m, int64_t begin, int64_t end)
 	}
 }
 
-/* Sorts short rows whose columns don't ascend, and notes where one is there twice, and whether longer ones don't ascend. */
+/* Merges two sorted runs that stand side by side, and takes the first of equal columns from the first. */
+static void merge_runs(const Entry *from, int64_t middle, int64_t count, Entry *to)
+{
+	for (int64_t first = 0, second = middle, n = 0; n < count; n++) {
+		bool takes_first = second >= count || (first < middle && from[first].column <= from[second].column);
+		to[n] = takes_first ? from[first++] : from[second++];
+	}
+}
+
+/* Sorts a long row by merging longer and longer runs; false where there is no memory. */
+static bool merge_each(const Matrix *m, int64_t begin, int64_t end)
+{
+	int64_t count = end - begin;
+	Entry *room = malloc((size_t)(2 * count) * sizeof *room), *from = room, *to = room + count;
+	if (room == NULL)
+		return false;
+	for (int64_t n = begin; n < end; n += RUN)
+		insert_each(m, n, n + RUN < end ? n + RUN : end);
+	for (int64_t n = 0; n < count; n++)
+		from[n] = entry_at(m, begin + n);
+	for (int64_t run = RUN; run < count; run *= 2) {
+		for (int64_t n = 0; n < count; n += 2 * run) {
+			int64_t both = n + 2 * run < count ? 2 * run : count - n;
+			merge_runs(from + n, run < both ? run : both, both, to + n);
+		}
+		Entry *merged = to;
+		to = from, from = merged;
+	}
+	for (int64_t n = 0; n < count; n++)
+		put_entry(m, begin + n, from[n]);
+	free(room);
+	return true;
+}
+
+/* Sorts rows whose columns don't ascend, and notes where one is there twice, and whether long ones stay that don't ascend. */
 static void order_each(void *given, int thread)
 {
 	Matrix *m = given;
@@ -90,10 +127,12 @@ static void order_each(void *given, int thread)
 			n++;
 		if (n >= last)
 			continue;
-		if (last - first <= SHORT_ROW)
+		while (n < last && m->moved[n] >= m->moved[n - 1])
+			n++;
+		if (n < last && last - first <= SHORT_ROW)
 			insert_each(m, first, last);
-		else
-			falls = true;
+		else if (n < last)
+			falls = !m->merges || !merge_each(m, first, last);
 		for (n = first + 1; n < last; n++)
 			twice |= m->moved[n] == m->moved[n - 1];
 	}
@@ -101,6 +140,17 @@ static void order_each(void *given, int thread)
 		atomic_store(&m->twice, true);
 	if (falls)
 		atomic_store(&m->falls, true);
+}
+
+/* Whether few of the entries are in long rows. */
+static bool has_few_in_long_rows(const Matrix *m)
+{
+	int64_t found = 0;
+	for (int64_t row = 0; row < m->rows; row++) {
+		int64_t length = m->pos[row + 1] - m->pos[row];
+		found += length > SHORT_ROW ? length : 0;
+	}
+	return found <= m->pos[m->rows] / SHARE;
 }
 
 /* Counts the entries of each row and moves them there, in the order in which they come; false where there is no memory. */
@@ -162,6 +212,7 @@ bool sort_by_rows(Matrix *m)
 {
 	if (!place_by_rows(m))
 		return false;
+	m->merges = has_few_in_long_rows(m);
 	run_threads(m->threads, m->team, order_each, m);
 	int64_t columns = atomic_load(&m->falls) ? count_columns(m) : 0;
 	if (columns == 0 || columns > MOST_EACH * (int64_t)m->pos[m->rows] / m->threads)

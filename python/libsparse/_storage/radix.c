@@ -275,6 +275,10 @@ static PyMethodDef functions[] = {
 	 "find_box(pos, crd, wide, first, rows, low, high, low_moves, high_moves, threads, team, begin, box_pos): how many entries rows have in a range.\n\n"
 	 "Columns are from `low` to before `high`, each of which is larger by one in each next row if it moves, and ascend in each row. Writes where those\n"
 	 "of each row begin, and their positions. Arrays are of int64 where `wide`, else of int32."},
+	{"find_elements", find_elements, METH_VARARGS,
+	 "find_elements(pos, crd, wide, rows, row, column, count, threads, team, place)\n\n"
+	 "Writes the place of each of so many elements among the columns, which ascend in each row, -1 where it is not there; as int64, as the\n"
+	 "coordinates of elements are. `pos` and `crd` are addresses of int64 where `wide`, else of int32."},
 	{"first_of_rows", first_of_rows, METH_VARARGS,
 	 "first_of_rows(coords, wide, count, rows, pos, wide_pos, threads, team): whether all numbers of rows are in range, in ascending order or not.\n\n"
 	 "Writes where each row starts once entries are sorted, rows + 1 positions. `coords` and `pos` are addresses of int64 or int32."},

@@ -29,6 +29,7 @@ typedef struct {
 	uint64_t team;
 	bool mirrored; /* an entry that is not on the diagonal stands for two */
 	bool numbered; /* the value of an entry is its number */
+	bool merges;   /* long rows are sorted by themselves */
 	int64_t count, rows;
 	int32_t *next; /* for each thread and row, how many entries, then where the next one goes */
 	int32_t *pos, *moved;
@@ -49,6 +50,7 @@ PyObject *by_rows(PyObject *self, PyObject *args);
 PyObject *compress(PyObject *self, PyObject *args);
 PyObject *copy_box(PyObject *self, PyObject *args);
 PyObject *find_box(PyObject *self, PyObject *args);
+PyObject *find_elements(PyObject *self, PyObject *args);
 PyObject *ascending(PyObject *self, PyObject *args);
 PyObject *first_of_rows(PyObject *self, PyObject *args);
 PyObject *neighbours(PyObject *self, PyObject *args);

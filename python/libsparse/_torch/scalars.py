@@ -48,7 +48,7 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     found = pattern.coordinates() if not special and bool(there.all()) else pattern.coordinates()[:, there]
     order = sorting.sort_order(list(found), pattern.shape)
     found = found if order is None else found[:, order]
-    return tuple(found.clone()) if as_tuple else found.T.contiguous()
+    return tuple(found.clone()) if as_tuple else torch.stack(list(found), 1)
 
 
 @implements(Tensor.sparse_dim)

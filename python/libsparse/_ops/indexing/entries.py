@@ -16,7 +16,7 @@ from libsparse._lang.records import NamedTuple
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
-from libsparse._storage import memory, packing, sorting, threads
+from libsparse._storage import boxes, memory, packing, sorting, threads
 from libsparse._storage.conversion import Conversion, taken
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format, default_format
@@ -178,6 +178,10 @@ def look_up(source: Operand, coords: Sequence[Tensor]) -> Tensor:
     values = pattern.entries(source.values)
     if not values.numel():
         return fill.expand(count)
+    order = pattern.format.order
+    places = boxes.places(pattern, coords[order[0]], coords[order[1]]) if len(order) == 2 else None
+    if places is not None:
+        return torch.where(places >= 0, taken(values, places.clamp(min=0)), fill)
     numbers, found = packing.locate(list(coords), list(pattern.coordinates()), pattern.shape)
     return torch.where(found, taken(values, numbers), fill)
 

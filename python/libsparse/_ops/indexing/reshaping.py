@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -13,9 +13,13 @@ from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory
+from libsparse._storage.conversion import Conversion
+from libsparse._storage.pattern import Pattern
 
+from .copied_rows import copies
 from .entries import Entries, check_extents, derive, integer, integers, sparse_operand, unravel, wrap
 from .getitem import index_select
+from .rows import select_rows
 
 
 @moves(torch.reshape)
@@ -196,7 +200,17 @@ def flip(input: Any, dims: Any) -> Operand:
         pairs = enumerate(zip(entries.coords, entries.shape, strict=True))
         return entries.at([n - 1 - c if mode in turned else c for mode, (c, n) in pairs], entries.shape)
 
-    return derive(source, ("flip", frozenset(turned)), change)
+    def short(pattern: Pattern) -> Conversion | None:
+        return _with_rows(pattern, lambda rows: rows.flip(0)) if turned == pattern.format.order[:1] else None
+
+    return derive(source, ("flip", frozenset(turned)), change, short=short)
+
+
+def _with_rows(pattern: Pattern, order: Callable[[Tensor], Tensor]) -> Conversion | None:
+    """A matrix whose rows, by their numbers, stand in another order; None of one without a dense level above."""
+    if not copies(pattern):
+        return None
+    return select_rows(pattern, order(torch.arange(pattern.shape[pattern.format.order[0]], device="cpu")))
 
 
 @moves(lambda input, shifts, dims=None: input)
@@ -220,7 +234,10 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Operand:
             coords[mode] = (coords[mode] + shift) % max(entries.shape[mode], 1)
         return entries.at(coords, entries.shape)
 
-    return derive(source, ("roll", tuple(by), tuple(modes)), change)
+    def short(pattern: Pattern) -> Conversion | None:
+        return _with_rows(pattern, lambda rows: rows.roll(by)) if tuple(modes) == pattern.format.order[:1] else None
+
+    return derive(source, ("roll", tuple(by), tuple(modes)), change, short=short)
 
 
 def _listed(value: Any) -> list[Any]:
