@@ -114,3 +114,16 @@ def test_what_takes_the_place_of_a_call_outlives_it() -> None:
         assert prepared.variant is not settling
         assert settling.kernel is not prepared.variant.kernel
     torch.testing.assert_close(result, found[0])
+
+
+@pytest.mark.parametrize("how", ["sum", "amax", "amin", "prod"])
+@pytest.mark.parametrize(("format", "dim"), [("csr", 0), ("csc", 1)])
+def test_first_sums_don_t_convert_a_pattern(format: str, dim: int, how: str) -> None:
+    A = matrix(format, torch.float64)
+    wanted = getattr(A.to_dense(), how)(dim)
+    with ls.options(num_threads=2):
+        for _ in range(USES):
+            torch.testing.assert_close(getattr(A, how)(dim), wanted)
+            assert not formats(A)
+        for _ in range(3):
+            torch.testing.assert_close(getattr(A, how)(dim), wanted)

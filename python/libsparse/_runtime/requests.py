@@ -42,7 +42,7 @@ class _Outline:
         classes: For each mode of each operand, the function from its extent to the class.
         entries: The function from entries and rows to their class.
         several: Whether several operands are sparse.
-        scatters: Whether rows are added to a dense result all over it where the one sparse operand is read as it is.
+        scatters: Whether rows, or sums, are added to a dense result all over it where its operand is read as it is.
         dense: The numbers of the operands that are not.
         across: The number of a dense operand that a product of two matrices reads across its rows; None of others.
     """
@@ -66,15 +66,15 @@ class _Outline:
 
 @functools.lru_cache(maxsize=4096)
 def _outline(problem: Problem, formats: tuple[Format | None, ...]) -> _Outline:
-    several = len(formats) - formats.count(None) > 1
-    extent, entries = size_classes.extent, size_classes.entries if several else size_classes.entries_alone
+    several, extent = len(formats) - formats.count(None) > 1, size_classes.extent
+    entries = size_classes.entries if several else size_classes.entries_alone
     if problem.temporary:
         extent, entries = size_classes.finely, size_classes.finely_entries
-    varying = _varying(problem, formats)
-    width = size_classes.width
+    varying, width = _varying(problem, formats), size_classes.width
     classes = tuple([tuple([extent if i in varying else width for i in term]) for term in problem.inputs])
-    dense = problem.output_format is None and problem.pattern_of is None and len(problem.output) > 1
-    scatters = dense and None in formats and not several and _crosses(problem, formats)
+    dense = (problem.output_format is None or problem.output_format.is_dense) and problem.pattern_of is None
+    adds = len(problem.output) > 1 or len(formats) == len(problem.output)  # rows, or sums
+    scatters = dense and adds and not several and _crosses(problem, formats)
     return _Outline(classes, entries, formats, scatters, _across(problem, formats))
 
 
