@@ -73,7 +73,7 @@ class Groups:
         if not pattern.traced and self.kept == pattern.format.order[:1] and not pattern.format.padded:
             lengths = pattern.statistics.lengths
             if lengths is not None and len(lengths) == pattern.shape[self.kept[0]]:  # or else of listed rows alone
-                return lengths.to(torch.int64)
+                return lengths.to(self.source.values.device, torch.int64)
         return self.reduce(torch.ones(self.source.sparsity.nnz, dtype=torch.int64, device=self.source.values.device))
 
     def absent(self, dtype: torch.dtype | None = None) -> Tensor:

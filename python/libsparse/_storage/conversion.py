@@ -135,18 +135,23 @@ def rows_by_length(pattern: Pattern) -> Tensor:
 def taken(values: Tensor, source: Tensor) -> Tensor:
     """The values at these places, each of which is there; differentiable. torch's own function has one thread."""
     if type(values) is not Tensor or type(source) is not Tensor or torch.compiler.is_compiling():
-        return values.index_select(0, source)  # someone else is to see it, and lengths may be symbols
+        return values.index_select(0, _wide(source))  # someone else is to see it, and lengths may be symbols
     count = source.numel()
     shared = threads.shared(count, _EACH)
     radix = sorting.in_c() if shared[0] > 1 else None
     if radix is None or not _nobody_watches(values) or not sorting.is_plain(source):
-        return values.index_select(0, source)
+        return values.index_select(0, _wide(source))
     out = values.new_empty(count)
     places = memory.address(source), source.dtype == torch.int64
     given = memory.address(values), values.itemsize, values.numel()
     if not radix.take(*given, *places, out.data_ptr(), count, *shared):
         return values.index_select(0, source)  # which says what is wrong
     return out
+
+
+def _wide(source: Tensor) -> Tensor:
+    """Places in int64: of others some versions of torch have no gradients in torch.func."""
+    return source if source.dtype == torch.int64 else source.long()
 
 
 def _nobody_watches(values: Tensor) -> bool:

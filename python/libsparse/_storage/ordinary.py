@@ -35,18 +35,30 @@ def not_seen(tensor: Tensor) -> contextlib.AbstractContextManager[object]:
 
 def are_made() -> bool:
     """Whether ordinary tensors are made of ordinary ones here, as inside of `tensors()`."""
-    return not torch.is_inference_mode_enabled() and in_transform() is None
+    return not torch.is_inference_mode_enabled() and in_transform() is None and not _fakes_are_made()
 
 
 @contextlib.contextmanager
 def tensors() -> Iterator[None]:
-    """Makes ordinary tensors of ordinary ones, inside of `torch.inference_mode()` and of torch.func's transforms."""
-    with torch.inference_mode(False):
-        if in_transform() is None:
-            yield
-            return
-        with outside_transforms():
-            yield
+    """Makes ordinary tensors of ordinary ones, inside of `torch.inference_mode()` and of torch.func's transforms.
+
+    Also where `torch.export` has all functions make tensors without elements, which would be of no use later.
+    """
+    with contextlib.ExitStack() as contexts:
+        contexts.enter_context(torch.inference_mode(False))
+        if _fakes_are_made():
+            contexts.enter_context(_disable_current_modes())
+            contexts.enter_context(torch._C.DisableTorchFunction())
+        if in_transform() is not None:
+            contexts.enter_context(outside_transforms())
+        yield
+
+
+def _fakes_are_made() -> bool:
+    """Whether torch makes fake tensors of ordinary ones."""
+    if not torch._C._len_torch_dispatch_stack():
+        return False
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
 
 
 def kept(most: int) -> Callable[[Callable[..., _Made]], Callable[..., _Made]]:

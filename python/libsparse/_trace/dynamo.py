@@ -6,6 +6,7 @@ torch in which they are missing breaks its graphs there, as for any class that i
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -50,13 +51,14 @@ def teach() -> None:
         if not isinstance(self.value, Pattern) or self.source is None:
             return as_proxy(self)
         tx = InstructionTranslator.current_tx()
-        owner = None
-        if isinstance(self.source, AttrSource) and self.source.member == "pattern":
-            owner = tx.output.input_source_to_var.get(self.source.base)
-        if owner is None:
-            owner = variables.VariableTracker.build(
-                tx, getattr(self.value, AS_INPUT), AttrSource(self.source, AS_INPUT)
-            )
-        return owner.as_proxy().pattern
+        members, base = [], self.source  # the attributes that lead to it: `A.pattern`, and in torch 2.12 `A.T.pattern`
+        while isinstance(base, AttrSource) and base not in tx.output.input_source_to_var:
+            members.append(base.member)
+            base = base.base
+        owner = tx.output.input_source_to_var.get(base) if members[:1] == ["pattern"] else None
+        if owner is not None:
+            return functools.reduce(getattr, reversed(members), owner.as_proxy())
+        built = variables.VariableTracker.build(tx, getattr(self.value, AS_INPUT), AttrSource(self.source, AS_INPUT))
+        return built.as_proxy().pattern
 
     tensors.call_method, objects.as_proxy = call_inlined, read_off

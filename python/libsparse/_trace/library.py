@@ -114,7 +114,7 @@ def _diagonal(format: str, shape: Sequence[int], arrays: Sequence[Tensor], group
     """The places of the entries whose coordinates agree in each group of modes, and the arrays of their pattern."""
     pattern = put_together(Arrays(format, list(shape), list(arrays)))
     smaller, places = _operands.diagonal_pattern(pattern, tuple(groups))
-    return [places.clone(), *copied(smaller, packing.index_dtype(shape, 0))]
+    return [places.to(torch.int64, copy=True), *copied(smaller, packing.index_dtype(shape, 0))]
 
 
 def _fake_diagonal(format: str, shape: Sequence[int], arrays: Sequence[Tensor], groups: Sequence[int]) -> list[Tensor]:
