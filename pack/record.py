@@ -63,12 +63,17 @@ def others(A: ls.SparseTensor, B: ls.SparseTensor, C: ls.SparseTensor) -> Iterat
     """Operations of one or two matrices; B has the shape of A, and C that of its transpose."""
     yield from (A + B, A - B, A * B, A + A, A * A, A @ C, A @ A.T)
     yield from (A.sum(), A.sum(0), A.sum(1), A.mean(1), A.amax(1), A.amin(1), A.norm())
-    yield from (torch.softmax(A, 1), torch.relu(A), A * 2, A.to_dense())
+    yield from (torch.softmax(A, 1), torch.relu(A), A * 2, A.to_dense(), torch.maximum(A, B), A == B)
     yield A * torch.rand(ROWS, 1, dtype=A.dtype)
     yield A * torch.rand(1, COLUMNS, dtype=A.dtype)
     yield from (A.detach().to_format(format) for format in FORMATS)
     if A.format == "csr":
         yield from (A.detach().to_format(format) @ torch.rand(COLUMNS, dtype=A.dtype) for format in COPIES)
+
+
+def first_sums(A: Callable[[], ls.SparseTensor]) -> Iterator[Tensor]:
+    """Sums over either dimension of matrices that are new, which are not converted."""
+    yield from (reduce(dim) for dim in (0, 1) for reduce in (A().sum, A().amax, A().amin))
 
 
 def models(A: ls.SparseTensor) -> Iterator[object]:
@@ -126,7 +131,7 @@ def record() -> dict[str, dict[str, object]]:
             with often():
                 for result in itertools.chain(products(lambda A=A: A), others(A, B, C)):
                     backward(result)
-            for result in products(new):
+            for result in itertools.chain(products(new), first_sums(new)):
                 backward(result)
         A = matrix(ROWS, ROWS, "csr", torch.float32)
         for result in models(A):
