@@ -28,3 +28,21 @@ def test_nothing_without_elements_is_kept(format):
     torch.testing.assert_close(exported(x), wanted)
     assert not isinstance(module.pattern.coordinates(), FakeTensor)
     torch.testing.assert_close(A.to_dense().sum(0), A.sum(0))
+
+
+class Largest(torch.nn.Module):
+    def __init__(self, A):
+        super().__init__()
+        self.A = A
+
+    def forward(self, values):
+        A = self.A.with_values(values)
+        return torch.maximum(A, A.tril(0)).to_dense()
+
+
+def test_unions_with_patterns_of_the_graph_are_in_the_graph():
+    A = ls.random((30, 40), density=0.3)
+    exported = torch.export.export(Largest(A), (A.values(),), strict=False).module()
+    values = torch.rand(A.nnz) - 0.5
+    dense = A.with_values(values).to_dense()
+    torch.testing.assert_close(exported(values), torch.maximum(dense, dense.tril(0)))

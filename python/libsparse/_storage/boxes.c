@@ -13,15 +13,14 @@ typedef struct {
 	int threads;
 } Box;
 
-static inline int64_t within(int64_t column, int64_t most)
-{
-	return column < 0 ? 0 : column < most ? column : most;
-}
-
-/* Counts the entries of each row in range, and notes where they begin; copies their columns and writes their places. */
+/* How many columns of a row are less than another; counts the entries of each row in range, and notes where they begin; copies their columns and writes their places. */
 #define DEFINE_BOX(find, copy, T)											\
-	static int64_t find##_column(const T *crd, int64_t count, T column)						\
+	static int64_t find##_column(const T *crd, int64_t count, int64_t wanted)					\
 	{														\
+		const int64_t most = sizeof(T) == 4 ? INT32_MAX : INT64_MAX;						\
+		if (wanted <= 0 || wanted > most)									\
+			return wanted <= 0 ? 0 : count;									\
+		const T column = (T)wanted;										\
 		int64_t before = 0;											\
 		while (count > SHORT) { /* a half without a branch */							\
 			int64_t half = count / 2;									\
@@ -38,15 +37,14 @@ static inline int64_t within(int64_t column, int64_t most)
 		Box *box = given;											\
 		const T *pos = (const T *)box->pos + box->first, *crd = box->crd;					\
 		T *begin = box->begin, *counts = (T *)box->box_pos + 1;						\
-		const int64_t most = sizeof(T) == 4 ? INT32_MAX : INT64_MAX;						\
 		int64_t last = share(box->rows, box->threads, thread + 1);						\
 		for (int64_t row = share(box->rows, box->threads, thread); row < last; row++) {			\
 			int64_t from = pos[row], count = pos[row + 1] - from;						\
-			int64_t low = within(box->low + (box->low_moves ? row : 0), most);				\
-			int64_t high = within(box->high + (box->high_moves ? row : 0), most);				\
-			int64_t before = find##_column(crd + from, count, (T)low);					\
+			int64_t low = box->low + (box->low_moves ? row : 0);						\
+			int64_t high = box->high + (box->high_moves ? row : 0);					\
+			int64_t before = find##_column(crd + from, count, low);					\
 			begin[row] = (T)(from + before);								\
-			counts[row] = (T)(find##_column(crd + from + before, count - before, (T)high));		\
+			counts[row] = (T)(find##_column(crd + from + before, count - before, high));		\
 		}													\
 	}														\
 	static void copy(void *given, int thread)									\
@@ -129,7 +127,7 @@ static void find_each(void *given, int thread)
 	for (int64_t n = share(e->count, e->threads, thread); n < end; n++) {
 		int64_t row = e->row[n], column = e->column[n], at;
 		bool is_there = false;
-		if (row < 0 || row >= e->rows || column < 0 || (!e->wide && column > INT32_MAX)) {
+		if (row < 0 || row >= e->rows || column < 0) {
 			at = -1;
 		} else if (e->wide) {
 			const int64_t *pos = (const int64_t *)e->pos + row, *crd = e->crd;
@@ -137,7 +135,7 @@ static void find_each(void *given, int thread)
 			is_there = at < pos[1] && crd[at] == column;
 		} else {
 			const int32_t *pos = (const int32_t *)e->pos + row, *crd = e->crd;
-			at = pos[0] + find_column(crd + pos[0], pos[1] - pos[0], (int32_t)column);
+			at = pos[0] + find_column(crd + pos[0], pos[1] - pos[0], column);
 			is_there = at < pos[1] && crd[at] == column;
 		}
 		e->place[n] = is_there ? at : -1;

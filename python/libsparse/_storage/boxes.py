@@ -15,6 +15,7 @@ Pattern = Any
 """A `Pattern`, which is defined above."""
 
 _EACH = 1 << 15  # entries from which on a thread is worth its start
+_ROWS = 4  # for each entry, from which on lists of these are shorter than what has a number for each row
 _ELEMENTS = 1 << 12  # elements from which on it is
 
 
@@ -57,7 +58,7 @@ class Box(NamedTuple):
             moves: Whether `low` and `high` are larger by one in each next row.
         """
         radix = sorting.in_c()
-        if radix is None or pattern.block or not _is_readable(pattern):
+        if radix is None or pattern.block or not _is_readable(pattern) or has_far_more_rows(pattern):
             return None
         pos, crd = pattern.compressed(1)
         shared = threads.shared(rows * pattern.size // max(1, len(pos) - 1), _EACH)
@@ -101,6 +102,12 @@ def places(pattern: Pattern, outer: Tensor, inner: Tensor) -> Tensor | None:
     wanted = memory.address(outer), memory.address(inner), len(outer)
     radix.find_elements(*given, *wanted, *shared, found.data_ptr())
     return found
+
+
+def has_far_more_rows(pattern: Pattern) -> bool:
+    """Whether what has a number for each row is far longer than a list of the entries."""
+    rows: int = pattern.shape[pattern.format.order[0]]
+    return bool(rows > _ROWS * pattern.size + _EACH)
 
 
 def _is_readable(pattern: Pattern) -> bool:

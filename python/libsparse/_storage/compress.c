@@ -111,7 +111,8 @@ PyObject *compress(PyObject *self, PyObject *args)
 		distinct = OUTSIDE;
 	} else if (!moves) {
 		start_rows(&m);
-		memcpy(m.moved, m.column, (size_t)m.count * sizeof *m.moved);
+		if (m.count > 0)
+			memcpy(m.moved, m.column, (size_t)m.count * sizeof *m.moved);
 	} else {
 		bool few = c.count <= MOST_NEAR && c.extents[1] <= c.count / 2;
 		done = few ? place_by_columns_and_rows(&m, c.count, c.extents[1]) : sort_by_rows(&m);

@@ -39,14 +39,15 @@ def are_made() -> bool:
 
 
 @contextlib.contextmanager
-def tensors() -> Iterator[None]:
+def tensors(*, of_fakes: bool = False) -> Iterator[None]:
     """Makes ordinary tensors of ordinary ones, inside of `torch.inference_mode()` and of torch.func's transforms.
 
-    Also where `torch.export` has all functions make tensors without elements, which would be of no use later.
+    Also where `torch.export` has all functions make tensors without elements, which would be of no use later, unless
+    they are made `of_fakes`, which only torch's mode can compute with.
     """
     with contextlib.ExitStack() as contexts:
         contexts.enter_context(torch.inference_mode(False))
-        if _fakes_are_made():
+        if not of_fakes and _fakes_are_made():
             contexts.enter_context(_disable_current_modes())
             contexts.enter_context(torch._C.DisableTorchFunction())
         if in_transform() is not None:

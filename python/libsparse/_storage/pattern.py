@@ -267,7 +267,7 @@ class Pattern:
         known = self._unions.get(other)
         if known is not None:
             return known
-        with ordinary.tensors():
+        with ordinary.tensors(of_fakes=self.traced or other.traced):
             return self._unions.setdefault(other, unite(self, other))
 
     def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
@@ -276,7 +276,7 @@ class Pattern:
             self._located = weakref.WeakKeyDictionary()
         known = self._located.get(other)
         if known is None:
-            with ordinary.tensors():
+            with ordinary.tensors(of_fakes=self.traced or other.traced):
                 known = packing.locate(list(self.coordinates()), list(other.coordinates()), self.shape)
             self._located[other] = known
         return known

@@ -38,8 +38,9 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Opera
     """
     source = sparse_operand(input, "diagonal")
     first, second = _plane(source.ndim, dim1, dim2, "diagonal")
-    offset = integer("diagonal: offset", offset)
-    extent = _length(source.shape[first], source.shape[second], offset)
+    rows, columns = source.shape[first], source.shape[second]
+    offset = _within(integer("diagonal: offset", offset), rows, columns)
+    extent = _length(rows, columns, offset)
 
     def change(entries: Entries) -> Entries:
         kept = entries.keep(entries.coords[first] + offset == entries.coords[second])
@@ -139,7 +140,7 @@ def _triangle(input: Any, offset: int, name: str) -> Operand:
     source.need_zero_fill(name)
     if source.ndim < 2:
         raise ShapeError(f"{name} takes matrices and batches of them, got shape {tuple(source.shape)}")
-    offset = integer(f"{name}: diagonal", offset)
+    offset = _within(integer(f"{name}: diagonal", offset), *source.shape[-2:])
 
     def change(entries: Entries) -> Entries:
         *_, row, column = entries.coords
@@ -218,6 +219,12 @@ def _plane(ndim: int, dim1: int, dim2: int, name: str) -> tuple[int, int]:
     if first == second:
         raise ShapeError(f"{name}: dim1 and dim2 are both {dim1}; expected two dimensions")
     return first, second
+
+
+def _within(offset: int, rows: int, columns: int) -> int:
+    """An offset of which sums with coordinates fit in 64 bits, on the same side of all elements."""
+    known = type(rows) is int and type(columns) is int  # and no symbols of a graph
+    return max(-rows, min(offset, columns)) if known else offset
 
 
 def _length(rows: int, columns: int, offset: int) -> int:

@@ -13,6 +13,7 @@ from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory
+from libsparse._storage.boxes import has_far_more_rows
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
@@ -208,7 +209,7 @@ def flip(input: Any, dims: Any) -> Operand:
 
 def _with_rows(pattern: Pattern, order: Callable[[Tensor], Tensor]) -> Conversion | None:
     """A matrix whose rows, by their numbers, stand in another order; None of one without a dense level above."""
-    if not copies(pattern):
+    if not copies(pattern) or has_far_more_rows(pattern):
         return None
     return select_rows(pattern, order(torch.arange(pattern.shape[pattern.format.order[0]], device="cpu")))
 
