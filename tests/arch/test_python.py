@@ -86,6 +86,7 @@ LAZY = {
     "_ops/evaluate.py": {"libsparse._ops.assignments"},
     "_ops/export.py": {"numpy", "scipy.sparse", "scipy.sparse.linalg"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
+    "_ops/operands.py": {"libsparse._storage.boxes"},  # with the first diagonal
     "_runtime/discovery.py": {"libsparse._runtime.rooms"},  # with the first result that is written before it is counted
     "_runtime/dispatch.py": {  # where something is tuned, repeated, new and scattered, or large and transposed
         "libsparse._runtime.first_uses",

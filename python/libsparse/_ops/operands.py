@@ -15,7 +15,6 @@ from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._runtime import promotion
 from libsparse._runtime.problem import Operand
 from libsparse._storage import ordinary, packing, sorting
-from libsparse._storage.boxes import Box
 from libsparse._storage.fakes import is_one
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -249,6 +248,8 @@ def _diagonal(pattern: Pattern, groups: tuple[int, ...]) -> tuple[Pattern, Tenso
     shape = [pattern.shape[mode] for mode in leaders]
     format = Format("csf").resolve(len(leaders))
     if pattern.format.levels == ("d", "s") and groups == (0, 0) and not torch.is_inference_mode_enabled():
+        from libsparse._storage.boxes import Box  # few operands have an index twice
+
         box = Box.of(pattern, shape[0], 0, 1, moves=(True, True))
         if box is not None:
             rows, places = box.firsts()
