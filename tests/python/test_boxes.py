@@ -173,3 +173,28 @@ def test_rows_in_another_order(format):
     for by in (-50, -1, 0, 3, 24, 99):
         assert torch.equal(A.roll(by, 0).to_dense(), dense.roll(by, 0))
         assert torch.equal(A.roll(by, 1).to_dense(), dense.roll(by, 1))
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize(("format", "dim"), [("csr", 1), ("csc", 0), ("coo", 1)])
+def test_matrices_side_by_side(format, dim, wide):
+    for widths, density in [((5, 7), 0.4), ((1, 9, 3), 0.0), ((4,), 1.0), ((2,) * 70, 0.5), ((60, 30_000), 0.5)]:
+        parts = [drawn(density, (12, n) if dim else (n, 12)).requires_grad_() for n in widths]
+        tensors = [ls.tensor(part.detach(), format=format) for part in parts]
+        if wide and format == "csr":
+            arrays = [(A.crow_indices().long(), A.col_indices().long(), A.values(), A.shape) for A in tensors]
+            tensors = [ls.from_csr(*given) for given in arrays]
+        values = [A.values().clone().requires_grad_() for A in tensors]
+        found = torch.cat([A.with_values(v) for A, v in zip(tensors, values, strict=True)], dim)
+        wanted = torch.cat(parts, dim)
+        assert torch.equal(found.to_dense(), wanted)
+        assert found.format == tensors[0].format
+        assert found.nnz == sum(A.nnz for A in tensors)
+        weights = torch.rand(wanted.shape)
+        (found.to_dense() * weights).sum().backward()
+        (wanted * weights).sum().backward()
+        for A, own, dense in zip(tensors, values, parts, strict=True):
+            assert own.grad is not None
+            torch.testing.assert_close(A.with_values(own.grad).to_dense(), dense.grad * (dense.detach() != 0))
+    A = ls.tensor(parts[0].detach(), format=format)
+    assert torch.equal(torch.cat([A, A], dim).to_dense(), torch.cat([parts[0], parts[0]], dim))

@@ -73,6 +73,17 @@ def find_elements(
 def first_of_rows(
     coords: int, wide: bool, count: int, rows: int, pos: int, wide_pos: bool, threads: int, team: int, /
 ) -> bool: ...
+def join_rows(
+    parts: tuple[tuple[int, int, int, int], ...],
+    wide: bool,
+    rows: int,
+    threads: int,
+    team: int,
+    pos: int,
+    crd: int,
+    place: int,
+    /,
+) -> None: ...
 def neighbours(crd: int, wide: bool, count: int, above: int, runs: int, length: int, /) -> tuple[int, int]: ...
 def alike_rows(pos: int, wide: bool, rows: int, runs: int, run: int, chunk: int, /) -> int: ...
 def order_rows(pos: int, wide: bool, rows: int, order: int, /) -> None: ...

@@ -282,6 +282,10 @@ static PyMethodDef functions[] = {
 	{"first_of_rows", first_of_rows, METH_VARARGS,
 	 "first_of_rows(coords, wide, count, rows, pos, wide_pos, threads, team): whether all numbers of rows are in range, in ascending order or not.\n\n"
 	 "Writes where each row starts once entries are sorted, rows + 1 positions. `coords` and `pos` are addresses of int64 or int32."},
+	{"join_rows", join_rows, METH_VARARGS,
+	 "join_rows(parts, wide, rows, threads, team, pos, crd, place)\n\n"
+	 "Writes the columns of matrices side by side between positions that are the sums of theirs, and the place of each entry among those of all.\n"
+	 "`parts` is a tuple of (pos, crd, what is added to columns, to places). Arrays are of int64 where `wide`, else of int32."},
 	{"neighbours", neighbours, METH_VARARGS,
 	 "neighbours(crd, wide, count, above, runs, length): of so many runs of entries, how many stand beside the one before, and of how\n"
 	 "many a window that begins `above` entries before the run has the coordinate before. `crd` is an address of int64 or int32."},

@@ -27,7 +27,7 @@ from .copied_rows import copies
 from .entries import Entries, carry, check_extents, entries_of, integers, pack, sparse_operand, wrap
 from .getitem import index, select
 from .reshaping import reshape, unsqueeze
-from .rows import are_consecutive, concatenated, listed, may_list, select_rows, selectable
+from .rows import are_consecutive, concatenated, listed, may_list, select_rows, selectable, side_by_side
 
 _FEW = 8  # pieces, for each of which all columns are read
 
@@ -160,6 +160,9 @@ def _pattern(
     patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int], format: Format, itemsize: int
 ) -> Conversion:
     """The pattern with the entries of several, each moved by its shifts."""
+    beside = side_by_side(patterns, shifts, shape, format)
+    if beside is not None:
+        return beside
     parts = [entries_of(pattern) for pattern in patterns]
     coords = [
         torch.cat(

@@ -5,18 +5,21 @@ They are selected, and only what is selected is read; or those of several patter
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import torch
 from torch import Tensor
 
-from libsparse._storage import packing
+from libsparse._storage import memory, ordinary, packing, sorting, threads
 from libsparse._storage.conversion import Conversion, taken
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 _CPU = torch.device("cpu")
+_PARTS = 64  # matrices that C takes
+_EACH = 1 << 15  # entries from which on a thread is worth its start
 _LISTING = frozenset("suqc")
 """Levels that list coordinates."""
 
@@ -135,6 +138,39 @@ def concatenated(patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], s
     crd = [listed([p.crd[n] for p in patterns], [s[format.order[n]] for s in shifts]) for n in levels]
     pos = [_starts([p.pos[n] for p in patterns], [p.crd[n] for p in patterns], outermost=n == 0) for n in levels]
     return Pattern._of_kernel(format, torch.Size(shape), pos, crd, size, patterns[0].index_dtype)
+
+
+def side_by_side(
+    patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int], format: Format
+) -> Conversion | None:
+    """The pattern with the entries of matrices side by side, and their places; None where C can't read them.
+
+    Args:
+        patterns: The patterns, in ascending order of their inner coordinates.
+        shifts: What is added to the coordinates of each.
+        shape: The shape of the result.
+        format: Its format.
+    """
+    radix, size = sorting.in_c(), sum([pattern.size for pattern in patterns])
+    if radix is None or format.levels != ("d", "s") or not 1 < len(patterns) <= _PARTS:
+        return None
+    outer, inner = format.order
+    dtype = packing.common_index_dtype(shape, size, ())
+    for pattern, shift in zip(patterns, shifts, strict=True):
+        alike = pattern.format == format and pattern.index_dtype is dtype and not pattern.block and not pattern.traced
+        if not alike or shift[outer] or pattern.shape[outer] != shape[outer] or ordinary.in_transform() is not None:
+            return None
+    arrays = [pattern.compressed(1) for pattern in patterns]
+    if not all(map(sorting.is_plain, chain.from_iterable(arrays))):
+        return None
+    firsts = accumulate([pattern.size for pattern in patterns], initial=0)
+    parts = tuple([(*map(memory.address, a), s[inner], n) for a, s, n in zip(arrays, shifts, firsts, strict=False)])
+    starts = functools.reduce(torch.add, [pos for pos, _ in arrays])
+    crd, places = (torch.empty(size, dtype=dtype, device=_CPU) for _ in range(2))
+    written = starts.data_ptr(), crd.data_ptr(), places.data_ptr()
+    radix.join_rows(parts, dtype == torch.int64, shape[outer], *threads.shared(size, _EACH), *written)
+    found = Pattern._of_kernel(format, torch.Size(shape), (None, starts), (None, crd), size, dtype)
+    return Conversion(found, places, None)
 
 
 def _follows(pattern: Pattern, shift: Sequence[int], shape: Sequence[int]) -> bool:
