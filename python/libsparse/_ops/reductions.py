@@ -67,14 +67,15 @@ class Groups:
 
     def count(self) -> Tensor:
         """How many elements of each group are stored."""
-        pattern = self.source.sparsity
+        pattern, device = self.source.sparsity, self.source.values.device
         if not self.kept and not pattern.traced:
-            return torch.tensor(pattern.nnz, dtype=torch.int64, device=self.source.values.device)
-        if not pattern.traced and self.kept == pattern.format.order[:1] and not pattern.format.padded:
+            return torch.tensor(pattern.nnz, dtype=torch.int64, device=device)
+        listed = False not in [level.lists for level in pattern.format.kinds[1:]]
+        if listed and not pattern.traced and self.kept == pattern.format.order[:1]:
             lengths = pattern.statistics.lengths
             if lengths is not None and len(lengths) == pattern.shape[self.kept[0]]:  # or else of listed rows alone
-                return lengths.to(self.source.values.device, torch.int64)
-        return self.reduce(torch.ones(self.source.sparsity.nnz, dtype=torch.int64, device=self.source.values.device))
+                return lengths.to(device, torch.int64)
+        return self.reduce(torch.ones(pattern.nnz, dtype=torch.int64, device=device))
 
     def absent(self, dtype: torch.dtype | None = None) -> Tensor:
         """How many elements of each group are not stored; floats where there are more than int64 counts.

@@ -13,7 +13,8 @@ typedef struct {
 	int threads;
 } Box;
 
-/* How many columns of a row are less than another; counts the entries of each row in range, and notes where they begin; copies their columns and writes their places. */
+/* find_column: how many columns of a row are less than a wanted one. find: counts the entries of each row in range, and notes where they begin.
+ * copy: writes their columns and places. find_ends: makes positions of the counts. */
 #define DEFINE_BOX(find, copy, T)											\
 	static int64_t find##_column(const T *crd, int64_t count, int64_t wanted)					\
 	{														\

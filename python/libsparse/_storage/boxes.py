@@ -93,7 +93,7 @@ def places(pattern: Pattern, outer: Tensor, inner: Tensor) -> Tensor | None:
     radix = sorting.in_c()
     if radix is None or pattern.format.levels != ("d", "s") or not _is_readable(pattern):
         return None
-    if not sorting.is_plain(outer) or not sorting.is_plain(inner):
+    if not all([sorting.is_plain(c) and c.dtype == torch.int64 for c in (outer, inner)]):
         return None
     pos, crd = pattern.compressed(1)
     found = torch.empty(len(outer), dtype=torch.int64, device="cpu")
