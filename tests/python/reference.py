@@ -147,7 +147,7 @@ class Reference:
             c = array(at["crd", holder, level, ""], count, o.index) if letter != "d" else None
             pos.append(None if p is None else torch.from_numpy(p.astype(np.int64)))
             crd.append(None if c is None else torch.from_numpy(c.astype(np.int64)))
-        return expand_levels(self.formats[n], extents, pos, crd)[0]
+        return [*expand_levels(self.formats[n], extents, pos, crd)[0][list(self.formats[n].order)]]
 
     def _dense(self, at: dict, size: dict[str, int], n: int, ones: bool) -> torch.Tensor:
         o, fmt, shape = self.request.operands[n], self.formats[n], [size[i] for i in self.inputs[n]]

@@ -14,6 +14,7 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 from libsparse._autograd import tape
 from libsparse._lang.errors import ShapeError, UnsupportedError
 from libsparse._lang.records import NamedTuple
+from libsparse._storage import packing, sorting
 from libsparse._storage.fakes import is_fake
 
 from . import reductions
@@ -92,14 +93,14 @@ def _places(groups: Groups, found: Tensor, dim: int | None, keepdim: bool) -> Te
 
 def _first_absent(groups: Groups, coords: Tensor) -> Tensor:
     """The least coordinate in each group that is not stored."""
-    number = torch.arange(math.prod(groups.source.shape[d] for d in groups.kept), device="cpu")
-    number = number.reshape([groups.source.shape[d] for d in groups.kept])
-    group = groups.at_entries(number)
-    order = torch.argsort(coords, stable=True)
-    order = order[torch.argsort(group[order], stable=True)]
-    sizes = torch.zeros(number.numel(), dtype=torch.int64, device="cpu").index_add(0, group, torch.ones_like(group))
-    start = sizes.cumsum(0) - sizes
-    rank = torch.empty_like(coords)
-    rank[order] = torch.arange(coords.numel(), device="cpu") - start[group[order]]
+    extents = [groups.source.shape[d] for d in groups.kept]
+    numbers = torch.arange(math.prod(extents), device="cpu").reshape(extents)
+    group = groups.at_entries(numbers)
+    order = sorting.sort_order([group, coords], [max(numbers.numel(), 1), max(groups.extent, 1)])
+    if order is not None:
+        group, coords = group.index_select(0, order), coords.index_select(0, order)
+    starts = packing.starts(group, numbers.numel(), torch.int64)
+    rank = torch.arange(coords.numel(), device="cpu") - starts.index_select(0, group)
     # As coordinates ascend and differ, they equal their ranks as long as none is absent.
-    return groups.reduce((coords == rank).to(torch.int64))
+    found = torch.zeros(numbers.numel(), dtype=torch.int64, device="cpu")
+    return found.index_add(0, group, (coords == rank).to(torch.int64)).reshape(extents)

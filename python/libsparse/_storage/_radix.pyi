@@ -28,6 +28,7 @@ def compress(
     group: int,
     /,
 ) -> tuple[int, bool]: ...
+def count_fibers(coords: tuple[tuple[int, bool], ...], count: int, threads: int, team: int, nodes: int, /) -> None: ...
 def copy_box(
     crd: int,
     wide: bool,
@@ -41,6 +42,7 @@ def copy_box(
     place: int,
     /,
 ) -> None: ...
+def drop_repeats(coords: tuple[tuple[int, bool], ...], count: int, order: int, again: int, group: int, /) -> int: ...
 def find_box(
     pos: int,
     crd: int,
@@ -99,7 +101,7 @@ def sort(
     threads: int,
     team: int,
     /,
-) -> bool: ...
+) -> int: ...
 def take(
     values: int,
     itemsize: int,
@@ -112,3 +114,14 @@ def take(
     team: int,
     /,
 ) -> bool: ...
+def walk_levels(levels: tuple[tuple[int, int, int, int], ...], wide: bool, threads: int, team: int, /) -> None: ...
+def write_fibers(
+    coords: tuple[tuple[int, bool], ...],
+    count: int,
+    threads: int,
+    team: int,
+    nodes: int,
+    pos: tuple[tuple[int, bool], ...],
+    crd: tuple[tuple[int, bool], ...],
+    /,
+) -> None: ...

@@ -17,9 +17,11 @@ from libsparse._lang.records import NamedTuple
 
 from . import levels, memory
 from .format import Format
-from .sorting import first_of_rows, first_of_run, linear_keys, outside, sort_order
+from .sorting import addresses, first_of_rows, first_of_run, in_c, is_plain, linear_keys, outside, sort_order
+from .threads import shared
 
 _VALUE = 8  # bytes of a value, where nobody says
+_EACH = 1 << 15  # entries from which on a thread is worth its start
 
 
 class Levels(NamedTuple):
@@ -90,6 +92,8 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     """
     nnz = coords[0].numel()
     dtype = index_dtype(extents, nnz)
+    if nnz and all(level.is_list for level in format.kinds) and _in_c(coords):
+        return _fibers(coords, dtype)
     advice = f"pass format={str(format.compressed)!r} or format='coo', which store only what is there"
     bitmaps = 0  # bytes that are allocated and not yet touched: the system counts them as available
     parent: Tensor | None = None  # the positions in the level above; None for the root
@@ -132,6 +136,30 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     return Levels(pos, crd, slots, count)
 
 
+def _in_c(arrays: Sequence[Tensor]) -> bool:
+    """Whether C can read arrays of indices of one dtype."""
+    return in_c() is not None and all(map(is_plain, arrays)) and len({array.dtype for array in arrays}) == 1
+
+
+def _fibers(coords: Sequence[Tensor], dtype: torch.dtype) -> Levels:
+    """Compressed levels of coordinates that are sorted and distinct."""
+    radix, count = in_c(), coords[0].numel()
+    assert radix is not None
+    threads, team = shared(count, _EACH)
+    found = torch.zeros((threads, len(coords)), dtype=torch.int64, device="cpu")
+    given = addresses(coords), count, threads, team
+    radix.count_fibers(*given, found.data_ptr())
+    sizes = found.sum(0).tolist()
+    first = found.cumsum(0).sub_(found)
+    pos = [torch.empty(size + 1, dtype=dtype, device="cpu") for size in (1, *sizes[:-1])]
+    crd = [*(torch.empty(size, dtype=dtype, device="cpu") for size in sizes[:-1]), coords[-1].to(dtype)]
+    radix.write_fibers(*given, first.data_ptr(), addresses(pos), addresses(crd))
+    pos[0][0] = 0
+    for array, size in zip(pos, sizes, strict=True):
+        array[-1] = size
+    return Levels([*pos], [*crd], None, count)
+
+
 def _bitmap(places: Tensor, count: int) -> Tensor:
     """Ones at some of `count` places."""
     return spread(torch.ones((), dtype=torch.uint8, device="cpu").expand(places.numel()), places, count)
@@ -153,13 +181,16 @@ def spread(values: Tensor, slots: Tensor, size: int) -> Tensor:
 
 def expand_levels(
     format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
-) -> tuple[list[Tensor], Tensor | None]:
+) -> tuple[Tensor, Tensor | None]:
     """The stored coordinates, in the order of a walk.
 
     Returns:
-        The coordinates of every entry, one int64 array a level in storage order, and the places of the entries among
-        the values: None where that is their own number.
+        The coordinates of every entry, int64, with a row a mode, and the places of the entries among the values: None
+        where that is their own number.
     """
+    walked_in_c = _walked(format, extents, pos, crd)
+    if walked_in_c is not None:
+        return walked_in_c, None
     coords = _below_dense(format, extents, pos, crd)
     done = len(coords)
     parent = torch.arange(coords[0].numel() if coords else 1, device="cpu")
@@ -178,7 +209,33 @@ def expand_levels(
         coords = [c if level.branchless else c[walked.parent] for c in coords]
         coords.append(walked.coord)
         parent, count, rows = walked.place, level.size(level_pos, level_crd, extent, count), extent
-    return coords, parent if format.padded else None
+    rows_of_modes = [coords[format.order.index(mode)] for mode in range(len(coords))]
+    return torch.stack(rows_of_modes), parent if format.padded else None
+
+
+def _walked(
+    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
+) -> Tensor | None:
+    """As `expand_levels` of compressed levels, below a dense one or not; None of others, and where C reads none."""
+    kinds = format.kinds
+    dense = kinds[0].full and kinds[0].ordered
+    arrays = [a for a in (*pos, *crd) if a is not None]
+    if not kinds[-1].is_list or not all(level.is_list for level in kinds[dense:]) or not _in_c(arrays):
+        return None
+    sizes = [extents[0] if a is None else a.numel() for a in crd]
+    for level in range(dense, len(kinds)):
+        starts = pos[level]
+        assert starts is not None
+        if starts.numel() != (sizes[level - 1] if level else 1) + 1 or int(starts[-1]) != sizes[level]:
+            return None
+    coords = torch.empty((len(kinds), sizes[-1]), dtype=torch.int64, device="cpu")
+    radix = in_c()
+    if sizes[-1] and radix is not None:
+        rows_of_levels = [coords[mode] for mode in format.order]
+        where = [[0 if a is None else memory.address(a) for a in found] for found in (pos, crd, rows_of_levels)]
+        levels = tuple(zip(sizes, *where, strict=True))
+        radix.walk_levels(levels, arrays[0].dtype == torch.int64, *shared(sizes[-1], _EACH))
+    return coords
 
 
 def _of_all(

@@ -256,9 +256,7 @@ class Pattern:
         return derived.listed(self._kept, self.calls, self.tensors())
 
     def _expanded(self) -> tuple[Tensor, Tensor | None]:
-        coords, places = packing.expand_levels(self.format, self.extents, self.pos, self.crd)
-        order = self.format.order
-        return torch.stack([coords[order.index(mode)] for mode in range(len(order))]), places
+        return packing.expand_levels(self.format, self.extents, self.pos, self.crd)
 
     def united(self, other: Pattern, unite: Callable[[Pattern, Pattern], Pattern]) -> Pattern:
         """The union with another pattern of the same shape, which `unite` computes once."""

@@ -1,46 +1,59 @@
 /* Sorts entries by their coordinates: what sorting.py does with torch's functions, by threads, in less time and memory.
  *
- * The key of an entry numbers its place in a dense tensor. Entries are put into buckets by the first bits of their keys, and
- * each bucket is sorted by the rest. The order is stable. Only Python's limited interface is used.
+ * The key of an entry has the bits of its coordinates, one behind the other. Entries are put into buckets by the first bits of their keys; in its bucket
+ * an entry is a word of 64 bits, the rest of its key and then its number, so that words in order are entries in order, those that come again as they came.
  */
 #include "radix.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 1024       /* entries whose keys are computed at a time */
-#define MOST_BITS 18     /* of a key that choose its bucket: the counts fit in the cache of a core */
-#define FEW 32           /* entries that are sorted by insertion */
-#define TOGETHER 64      /* buckets that a thread takes at a time */
+#define BLOCK 1024   /* entries whose keys are computed at a time */
+#define MOST_BITS 12 /* of a key that choose its bucket, where words have room for the rest: so many cache lines are written to at a time */
+#define DIGIT 8      /* bits by which a bucket is divided */
+#define FEW 24       /* words that are sorted by insertion */
+#define TOGETHER 8   /* buckets that a thread takes at a time */
+
+enum answer { OUTSIDE = -1, TOO_LONG = -2 };
 
 typedef struct {
-	int modes, threads, shift;
+	int modes, threads;
+	int number_bits; /* of a word, for the number of the entry */
+	int rest_bits;   /* of a key that are not in the number of its bucket */
 	uint64_t team;
 	int64_t extents[MOST_MODES], count, buckets;
-	uint64_t last; /* the largest key */
+	int bits[MOST_MODES]; /* of the coordinates of each mode */
 	Array coords[MOST_MODES], moved[MOST_MODES];
 	int32_t *order;  /* where each sorted entry was */
-	uint64_t *keys;  /* theirs */
+	uint64_t *words;
 	int64_t *next;   /* for each bucket and thread, how many entries, then where the next one goes; a bucket more */
-	atomic_llong taken;
+	atomic_llong taken, again;
 	atomic_int outside, exhausted;
 } Job;
 
-static void block_keys(const Job *job, int64_t first, int64_t count, uint64_t *keys)
+/* Computes the keys of a block of entries; returns whether all coordinates are in range. */
+static bool block_keys(const Job *job, int64_t first, int64_t count, uint64_t *keys)
 {
+	uint64_t outside = 0;
 	memset(keys, 0, (size_t)count * sizeof *keys);
 	for (int mode = 0; mode < job->modes; mode++) {
-		uint64_t extent = (uint64_t)job->extents[mode];
+		const uint64_t extent = (uint64_t)job->extents[mode];
+		const int bits = job->bits[mode];
 		if (job->coords[mode].wide) {
 			const int64_t *crd = (const int64_t *)job->coords[mode].address + first;
-			for (int64_t n = 0; n < count; n++)
-				keys[n] = keys[n] * extent + (uint64_t)crd[n];
+			for (int64_t n = 0; n < count; n++) {
+				outside |= (uint64_t)crd[n] >= extent;
+				keys[n] = keys[n] << bits | (uint64_t)crd[n];
+			}
 		} else {
 			const int32_t *crd = (const int32_t *)job->coords[mode].address + first;
-			for (int64_t n = 0; n < count; n++)
-				keys[n] = keys[n] * extent + (uint64_t)(int64_t)crd[n];
+			for (int64_t n = 0; n < count; n++) {
+				outside |= (uint64_t)(int64_t)crd[n] >= extent;
+				keys[n] = keys[n] << bits | (uint64_t)(int64_t)crd[n];
+			}
 		}
 	}
+	return !outside;
 }
 
 static void count_entries(void *given, int thread)
@@ -50,14 +63,12 @@ static void count_entries(void *given, int thread)
 	int64_t *mine = job->next + thread;
 	for (int64_t at = share(job->count, job->threads, thread), end = share(job->count, job->threads, thread + 1); at < end; at += BLOCK) {
 		int64_t length = end - at < BLOCK ? end - at : BLOCK;
-		block_keys(job, at, length, keys);
-		for (int64_t n = 0; n < length; n++) {
-			if (keys[n] > job->last) {
-				atomic_store(&job->outside, 1);
-				return;
-			}
-			mine[(int64_t)(keys[n] >> job->shift) * job->threads]++;
+		if (!block_keys(job, at, length, keys)) {
+			atomic_store(&job->outside, 1);
+			return;
 		}
+		for (int64_t n = 0; n < length; n++)
+			mine[(int64_t)(keys[n] >> job->rest_bits) * job->threads]++;
 	}
 }
 
@@ -66,100 +77,130 @@ static void place_entries(void *given, int thread)
 	Job *job = given;
 	uint64_t keys[BLOCK];
 	int64_t *mine = job->next + thread;
+	const uint64_t rest = ((uint64_t)1 << job->rest_bits) - 1;
 	for (int64_t at = share(job->count, job->threads, thread), end = share(job->count, job->threads, thread + 1); at < end; at += BLOCK) {
 		int64_t length = end - at < BLOCK ? end - at : BLOCK;
 		block_keys(job, at, length, keys);
 		for (int64_t n = 0; n < length; n++) {
-			int64_t place = mine[(int64_t)(keys[n] >> job->shift) * job->threads]++;
-			job->keys[place] = keys[n];
-			job->order[place] = (int32_t)(at + n);
+			int64_t place = mine[(int64_t)(keys[n] >> job->rest_bits) * job->threads]++;
+			job->words[place] = (keys[n] & rest) << job->number_bits | (uint64_t)(at + n);
 		}
 	}
 }
 
-static void insertion_sort(uint64_t *keys, int32_t *order, int64_t count)
+static void insertion_sort(uint64_t *words, int64_t count)
 {
 	for (int64_t n = 1; n < count; n++) {
-		uint64_t key = keys[n];
-		int32_t entry = order[n];
+		uint64_t word = words[n];
 		int64_t to = n;
-		for (; to > 0 && keys[to - 1] > key; to--) {
-			keys[to] = keys[to - 1];
-			order[to] = order[to - 1];
-		}
-		keys[to] = key;
-		order[to] = entry;
+		for (; to > 0 && words[to - 1] > word; to--)
+			words[to] = words[to - 1];
+		words[to] = word;
 	}
 }
 
-/* Sorts by the last `bits` of the keys, 8 at a time. */
-static bool radix_sort(uint64_t *keys, int32_t *order, int64_t count, int bits)
+static int bits_of(uint64_t number)
 {
-	uint64_t *other_keys = malloc((size_t)count * (sizeof *keys + sizeof *order)), *from = keys, *to = other_keys;
-	if (other_keys == NULL)
-		return false;
-	int32_t *other_order = (int32_t *)(other_keys + count), *from_order = order, *to_order = other_order;
-	for (int shift = 0; shift < bits; shift += 8) {
-		int64_t next[257] = {0};
+	int bits = 0;
+	for (; number; number >>= 1)
+		bits++;
+	return bits;
+}
+
+/* Sorts words that are alike from bit `high` on and ascend where they are alike down to bit `low`. There is room for as many. */
+static void sort_words(uint64_t *words, uint64_t *room, int64_t count, int high, int low)
+{
+	if (count <= FEW) {
+		insertion_sort(words, count);
+		return;
+	}
+	int64_t next[(1 << DIGIT) + 1] = {0}, longest = 0;
+	int digit = bits_of((uint64_t)count) - 1;
+	digit = digit > DIGIT ? DIGIT : digit;
+	digit = digit > high - low ? high - low : digit;
+	const int shift = high - digit, digits = 1 << digit;
+	const uint64_t mask = (uint64_t)digits - 1;
+	for (int64_t n = 0; n < count; n++)
+		next[(words[n] >> shift & mask) + 1]++;
+	for (int n = 0; n < digits; n++) {
+		longest = longest < next[n + 1] ? next[n + 1] : longest;
+		next[n + 1] += next[n];
+	}
+	if (longest < count) {
 		for (int64_t n = 0; n < count; n++)
-			next[(from[n] >> shift & 255) + 1]++;
-		for (int digit = 0; digit < 256; digit++)
-			next[digit + 1] += next[digit];
-		for (int64_t n = 0; n < count; n++) {
-			int64_t place = next[from[n] >> shift & 255]++;
-			to[place] = from[n];
-			to_order[place] = from_order[n];
-		}
-		uint64_t *keys_before = from;
-		int32_t *order_before = from_order;
-		from = to, from_order = to_order, to = keys_before, to_order = order_before;
+			room[next[words[n] >> shift & mask]++] = words[n];
+		memcpy(words, room, (size_t)count * sizeof *words);
 	}
-	if (from != keys) {
-		memcpy(keys, from, (size_t)count * sizeof *keys);
-		memcpy(order, from_order, (size_t)count * sizeof *order);
+	if (shift == low)
+		return;
+	if (longest <= FEW) {
+		insertion_sort(words, count);
+		return;
 	}
-	free(other_keys);
-	return true;
+	if (longest == count) {
+		sort_words(words, room, count, shift, low);
+		return;
+	}
+	for (int64_t n = 0, first = 0; n < digits; first = next[n++]) /* what was next of a digit is now its end */
+		sort_words(words + first, room, next[n] - first, shift, low);
 }
 
-/* Writes the coordinates of sorted keys, which are lost. */
-static void write_coordinates(const Job *job, int64_t first, int64_t end)
+/* Writes the coordinates and numbers of the sorted words of a bucket; returns how many have the coordinates of the one before. */
+static int64_t write_bucket(const Job *job, int64_t bucket, int64_t first, int64_t end)
 {
+	const uint64_t above = (uint64_t)bucket << job->rest_bits, numbers = ((uint64_t)1 << job->number_bits) - 1;
+	int64_t again = 0;
+	int shift = 0;
 	for (int mode = job->modes - 1; mode >= 0; mode--) {
-		uint64_t extent = (uint64_t)job->extents[mode];
 		const Array *moved = &job->moved[mode];
+		const uint64_t mask = ((uint64_t)1 << job->bits[mode]) - 1;
 		for (int64_t n = first; n < end; n++) {
-			uint64_t key = job->keys[n], above = mode > 0 ? key / extent : 0, crd = key - above * extent;
+			uint64_t crd = (above | job->words[n] >> job->number_bits) >> shift & mask;
 			if (moved->wide)
 				((int64_t *)moved->address)[n] = (int64_t)crd;
 			else
 				((int32_t *)moved->address)[n] = (int32_t)crd;
-			job->keys[n] = above;
 		}
+		shift += job->bits[mode];
 	}
+	for (int64_t n = first; n < end; n++) {
+		job->order[n] = (int32_t)(job->words[n] & numbers);
+		again += n > first && job->words[n] >> job->number_bits == job->words[n - 1] >> job->number_bits;
+	}
+	return again;
 }
 
 static void sort_buckets(void *given, int thread)
 {
 	Job *job = given;
 	(void)thread;
+	uint64_t *room = NULL;
+	int64_t again = 0, most = 0;
 	for (;;) {
 		int64_t bucket = atomic_fetch_add(&job->taken, TOGETHER);
 		if (bucket >= job->buckets)
-			return;
+			break;
 		int64_t last = bucket + TOGETHER < job->buckets ? bucket + TOGETHER : job->buckets;
 		/* What was next of a bucket's last thread is now its end, and so the beginning of the bucket behind it. */
-		int64_t begin = bucket == 0 ? 0 : job->next[bucket * job->threads - 1], first = begin;
+		int64_t first = bucket == 0 ? 0 : job->next[bucket * job->threads - 1];
 		for (; bucket < last; bucket++) {
 			int64_t end = job->next[(bucket + 1) * job->threads - 1], count = end - first;
-			if (count <= FEW)
-				insertion_sort(job->keys + first, job->order + first, count);
-			else if (!radix_sort(job->keys + first, job->order + first, count, job->shift))
-				atomic_store(&job->exhausted, 1);
+			if (count > FEW && count > most) {
+				free(room);
+				most = count;
+				room = malloc((size_t)most * sizeof *room);
+				if (room == NULL) {
+					atomic_store(&job->exhausted, 1);
+					return;
+				}
+			}
+			sort_words(job->words + first, room, count, job->number_bits + job->rest_bits, job->number_bits);
+			again += write_bucket(job, bucket, first, end);
 			first = end;
 		}
-		write_coordinates(job, begin, first);
 	}
+	free(room);
+	atomic_fetch_add(&job->again, again);
 }
 
 static void sort_all(Job *job)
@@ -191,12 +232,20 @@ bool read_arrays(PyObject *given, Array *arrays, int count)
 	return true;
 }
 
-static int bits_of(uint64_t number)
+/* Divides the bits of keys between the numbers of buckets and words; false where words have no room for them. */
+static bool divide_bits(Job *job)
 {
-	int bits = 0;
-	for (; number; number >>= 1)
-		bits++;
-	return bits;
+	int total = 0, number = bits_of((uint64_t)job->count - 1);
+	for (int mode = 0; mode < job->modes; mode++) {
+		job->bits[mode] = job->extents[mode] > 0 ? bits_of((uint64_t)job->extents[mode] - 1) : 0;
+		total += job->bits[mode];
+	}
+	int chosen = number - 9; /* some hundred words a bucket */
+	chosen = chosen < 1 ? 1 : chosen > MOST_BITS ? MOST_BITS : chosen;
+	chosen = chosen < total + number - 63 ? total + number - 63 : chosen;
+	chosen = chosen < total ? chosen : total;
+	job->number_bits = number, job->rest_bits = total - chosen, job->buckets = (int64_t)1 << chosen;
+	return total <= 63 && job->rest_bits + number <= 63 && (chosen <= MOST_BITS || chosen <= number - 3);
 }
 
 static PyObject *sort_entries(PyObject *self, PyObject *args)
@@ -223,21 +272,18 @@ static PyObject *sort_entries(PyObject *self, PyObject *args)
 	job->threads = job->threads < MOST_THREADS ? job->threads : MOST_THREADS;
 	if (!read_arrays(coords, job->coords, job->modes) || !read_arrays(moved, job->moved, job->modes))
 		goto done;
-	uint64_t product = 1; /* the caller knows that it fits in 63 bits */
 	for (int mode = 0; mode < job->modes; mode++) {
 		job->extents[mode] = PyLong_AsLongLong(PyTuple_GetItem(extents, mode));
 		if (PyErr_Occurred())
 			goto done;
-		product *= (uint64_t)job->extents[mode];
 	}
-	job->last = product - 1;
-	int bits = bits_of(job->last), chosen = bits_of((uint64_t)count) - 4;
-	chosen = chosen < 1 ? 1 : chosen > MOST_BITS ? MOST_BITS : chosen;
-	job->shift = bits > chosen ? bits - chosen : 0;
-	job->buckets = (int64_t)(job->last >> job->shift) + 1;
+	if (!divide_bits(job)) {
+		answer = PyLong_FromLong(TOO_LONG);
+		goto done;
+	}
 	job->next = calloc((size_t)(job->buckets * job->threads), sizeof *job->next);
-	job->keys = malloc((size_t)count * sizeof *job->keys);
-	if (job->next == NULL || job->keys == NULL) {
+	job->words = malloc((size_t)count * sizeof *job->words);
+	if (job->next == NULL || job->words == NULL) {
 		PyErr_NoMemory();
 		goto done;
 	}
@@ -247,10 +293,10 @@ static PyObject *sort_entries(PyObject *self, PyObject *args)
 	if (atomic_load(&job->exhausted))
 		PyErr_NoMemory();
 	else
-		answer = PyBool_FromLong(!atomic_load(&job->outside));
+		answer = PyLong_FromLongLong(atomic_load(&job->outside) ? OUTSIDE : atomic_load(&job->again));
 done:
 	free(job->next);
-	free(job->keys);
+	free(job->words);
 	free(job);
 	return answer;
 }
@@ -271,6 +317,13 @@ static PyMethodDef functions[] = {
 	{"copy_box", copy_box, METH_VARARGS,
 	 "copy_box(crd, wide, rows, low, threads, team, begin, box_pos, box_crd, place)\n\n"
 	 "Writes the columns, less `low`, of the entries that `find_box` has found, and their places. Arrays are given by their addresses."},
+	{"count_fibers", count_fibers, METH_VARARGS,
+	 "count_fibers(coords, count, threads, team, nodes)\n\n"
+	 "Adds to `nodes`, int64 for each thread and mode, how many entries of its share differ from the one before in the mode or in one before it.\n"
+	 "`coords` is as for `ascending`, all of one type, of distinct entries in order."},
+	{"drop_repeats", drop_repeats, METH_VARARGS,
+	 "drop_repeats(coords, count, order, again, group): how many entries in order stay, at the beginning of the arrays.\n\n"
+	 "Drops those that have the coordinates of the one before; writes their numbers by `order`, int32, and those of the ones that they repeat, as int64."},
 	{"find_box", find_box, METH_VARARGS,
 	 "find_box(pos, crd, wide, first, rows, low, high, low_moves, high_moves, threads, team, begin, box_pos): how many entries rows have in a range.\n\n"
 	 "Columns are from `low` to before `high`, each of which is larger by one in each next row if it moves, and ascend in each row. Writes where those\n"
@@ -299,12 +352,21 @@ static PyMethodDef functions[] = {
 	 "rows_are_right(pos, crd, wide, rows, extent, count, threads, team): whether positions ascend from 0 to count, and coordinates in each row.\n\n"
 	 "`pos` and `crd` are addresses of int64 where `wide`, else of int32."},
 	{"sort", sort_entries, METH_VARARGS,
-	 "sort(coords, extents, moved, order, count, threads, team): whether all coordinates are within the extents.\n\n"
-	 "`coords` and `moved` are tuples of (address, whether elements are int64), a pair a mode; `order` is the address of int32."},
+	 "sort(coords, extents, moved, order, count, threads, team): how many entries have the coordinates of the one before them.\n\n"
+	 "`coords` and `moved` are tuples of (address, whether elements are int64), a pair a mode; `order` is the address of int32. The number is -1\n"
+	 "where coordinates are out of range, -2 where they and the numbers of entries have too many bits for this."},
 	{"take", take, METH_VARARGS,
 	 "take(values, itemsize, size, source, wide, taken, count, threads, team): whether all places are below `size`, the number of values.\n\n"
 	 "Writes to place n of `taken` what is at place `source[n]` of `values`, for each place of the source up to `count`. "
 	 "Arrays are given by their addresses; `source` has int64 where `wide`, else int32, and values have 1, 2, 4 or 8 bytes."},
+	{"walk_levels", walk_levels, METH_VARARGS,
+	 "walk_levels(levels, wide, threads, team)\n\n"
+	 "Writes the coordinates of entries. `levels` is a tuple of (size, pos, crd, coords): how many positions a level has, its arrays, of int64 where\n"
+	 "`wide`, else of int32, 0 where it has none, and an array of int64 for its coordinates. All levels are compressed; the first may be dense."},
+	{"write_fibers", write_fibers, METH_VARARGS,
+	 "write_fibers(coords, count, threads, team, nodes, pos, crd)\n\n"
+	 "Writes the arrays of compressed levels, but for the first positions and the last coordinates and the ends of all positions. `nodes` has what\n"
+	 "`count_fibers` counted, summed over the threads before; `pos` and `crd` are pairs as in `coords`."},
 	{NULL, NULL, 0, NULL},
 };
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_radix", NULL, -1, functions, NULL, NULL, NULL, NULL};

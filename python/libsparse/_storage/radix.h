@@ -18,6 +18,11 @@ typedef struct {
 	bool wide; /* int64, else int32 */
 } Array;
 
+static inline int64_t element(const Array *array, int64_t n)
+{
+	return array->wide ? ((const int64_t *)array->address)[n] : ((const int32_t *)array->address)[n];
+}
+
 /* Reads a tuple of (address, whether elements are int64), one pair a mode; false with an exception where it is none. */
 bool read_arrays(PyObject *given, Array *arrays, int count);
 
@@ -48,7 +53,9 @@ bool place_by_columns_and_rows(Matrix *m, int64_t total, int64_t columns);
 /* The functions of the other sources, which radix.c lists for Python. */
 PyObject *by_rows(PyObject *self, PyObject *args);
 PyObject *compress(PyObject *self, PyObject *args);
+PyObject *count_fibers(PyObject *self, PyObject *args);
 PyObject *copy_box(PyObject *self, PyObject *args);
+PyObject *drop_repeats(PyObject *self, PyObject *args);
 PyObject *find_box(PyObject *self, PyObject *args);
 PyObject *find_elements(PyObject *self, PyObject *args);
 PyObject *ascending(PyObject *self, PyObject *args);
@@ -59,5 +66,7 @@ PyObject *order_rows(PyObject *self, PyObject *args);
 PyObject *alike_rows(PyObject *self, PyObject *args);
 PyObject *rows_are_right(PyObject *self, PyObject *args);
 PyObject *take(PyObject *self, PyObject *args);
+PyObject *walk_levels(PyObject *self, PyObject *args);
+PyObject *write_fibers(PyObject *self, PyObject *args);
 
 #endif

@@ -10,6 +10,7 @@
 #define LENGTHS 64 /* classes of lengths */
 #define SHORT 32   /* entries up to which rows of one class have the same length */
 #define CHUNK 4    /* entries that longer ones may differ by */
+#define BLOCK 1024 /* entries that are compared at a time */
 
 static inline int length_class(int64_t length)
 {
@@ -190,11 +191,6 @@ PyObject *neighbours(PyObject *self, PyObject *args)
 	return Py_BuildValue("(LL)", beside, below);
 }
 
-static int64_t element(const Array *array, int64_t n)
-{
-	return array->wide ? ((const int64_t *)array->address)[n] : ((const int32_t *)array->address)[n];
-}
-
 /* Entries whose order threads look at, a share each. */
 typedef struct {
 	const Array *coords;
@@ -203,49 +199,47 @@ typedef struct {
 	atomic_bool falls, again; /* whether an entry comes before the one before it, or is equal to it */
 } Compared;
 
+/* Compares entries with the ones before them in a mode, where they are alike in the modes before it: 1 behind, -1 before. */
+#define DEFINE_COMPARE(name, T)                                                              \
+	static void name(const T *crd, int64_t count, int8_t *order)                         \
+	{                                                                                    \
+		for (int64_t n = 0; n < count; n++) {                                        \
+			int8_t here = (int8_t)((crd[n] > crd[n - 1]) - (crd[n] < crd[n - 1])); \
+			order[n] = order[n] != 0 ? order[n] : here;                          \
+		}                                                                            \
+	}
+DEFINE_COMPARE(compare_narrow, int32_t)
+DEFINE_COMPARE(compare_wide, int64_t)
+
 /* Notes how the entries of a share follow each other, and the one before them. */
 static void compare_share(void *given, int thread)
 {
 	Compared *compared = given;
-	const Array *coords = compared->coords;
-	const int modes = compared->modes;
-	const int64_t from = share(compared->count, compared->threads, thread), to = share(compared->count, compared->threads, thread + 1);
+	const int64_t end = share(compared->count, compared->threads, thread + 1);
+	int64_t at = share(compared->count, compared->threads, thread);
 	bool again = false;
-	for (int64_t n = from > 1 ? from : 1; n < to; n++) {
-		int mode = 0;
-		while (mode < modes && element(&coords[mode], n) == element(&coords[mode], n - 1))
-			mode++;
-		if (mode < modes && element(&coords[mode], n) < element(&coords[mode], n - 1)) {
+	for (at = at > 1 ? at : 1; at < end; at += BLOCK) {
+		int8_t order[BLOCK] = {0}, falls = 0;
+		const int64_t count = end - at < BLOCK ? end - at : BLOCK;
+		for (int mode = 0; mode < compared->modes; mode++) {
+			const Array *coords = &compared->coords[mode];
+			if (coords->wide)
+				compare_wide((const int64_t *)coords->address + at, count, order);
+			else
+				compare_narrow((const int32_t *)coords->address + at, count, order);
+		}
+		for (int64_t n = 0; n < count; n++) {
+			falls |= order[n] < 0;
+			again |= order[n] == 0;
+		}
+		if (falls) {
 			atomic_store(&compared->falls, true);
 			return;
 		}
-		again |= mode == modes;
 	}
 	if (again)
 		atomic_store(&compared->again, true);
 }
-
-/* The same for matrices of one type of coordinates, which are most. */
-#define DEFINE_COMPARE_MATRIX(name, T)                                                                     \
-	static void name(void *given, int thread)                                                          \
-	{                                                                                                  \
-		Compared *compared = given;                                                                \
-		const T *row = compared->coords[0].address, *col = compared->coords[1].address;            \
-		const int64_t from = share(compared->count, compared->threads, thread);                    \
-		const int64_t to = share(compared->count, compared->threads, thread + 1);                  \
-		bool again = false;                                                                        \
-		for (int64_t n = from > 1 ? from : 1; n < to; n++) {                                       \
-			if (row[n] < row[n - 1] || (row[n] == row[n - 1] && col[n] < col[n - 1])) {        \
-				atomic_store(&compared->falls, true);                                      \
-				return;                                                                    \
-			}                                                                                  \
-			again |= row[n] == row[n - 1] && col[n] == col[n - 1];                             \
-		}                                                                                          \
-		if (again)                                                                                 \
-			atomic_store(&compared->again, true);                                              \
-	}
-DEFINE_COMPARE_MATRIX(compare_narrow_matrix, int32_t)
-DEFINE_COMPARE_MATRIX(compare_wide_matrix, int64_t)
 
 PyObject *ascending(PyObject *self, PyObject *args)
 {
@@ -264,10 +258,9 @@ PyObject *ascending(PyObject *self, PyObject *args)
 	}
 	if (!read_arrays(given, coords, (int)modes))
 		return NULL;
-	const bool matrix = modes == 2 && coords[0].wide == coords[1].wide;
 	Compared compared = {coords, (int)modes, threads, count, false, false};
 	Py_BEGIN_ALLOW_THREADS
-	run_threads(threads, team, !matrix ? compare_share : coords[0].wide ? compare_wide_matrix : compare_narrow_matrix, &compared);
+	run_threads(threads, team, compare_share, &compared);
 	Py_END_ALLOW_THREADS
 	return PyLong_FromLong(atomic_load(&compared.falls) ? 0 : atomic_load(&compared.again) ? 1 : 2);
 }

@@ -94,20 +94,32 @@ def sort(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, t
 
 def _moved(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, threads: int) -> Sorted:
     count, radix = coords[0].numel(), in_c()
-    fits = len(coords) <= _MODES and math.prod(extents) <= _KEY_LIMIT
-    if radix is None or not fits or not _MANY <= count <= INT32_MAX:
-        order = sort_order(coords, extents)
-        assert order is not None
-        return _distinct([_gathered(c, order, dtype) for c in coords], order)
-    coords = [c.contiguous() for c in coords]
-    moved = [torch.empty(count, dtype=dtype, device="cpu") for _ in coords]
-    order = torch.empty(count, dtype=torch.int32, device="cpu")
-    if not radix.sort(_addresses(coords), tuple(extents), _addresses(moved), order.data_ptr(), count, threads, team()):
-        raise outside()
-    return _distinct(moved, order, none_again=radix.ascending(_addresses(moved), count, threads, team()) == _STRICT)
+    if radix is not None and len(coords) <= _MODES and _MANY <= count <= INT32_MAX:
+        coords = [c.contiguous() for c in coords]
+        moved = [torch.empty(count, dtype=dtype, device="cpu") for _ in coords]
+        place = torch.empty(count, dtype=torch.int32, device="cpu")
+        given = addresses(coords), tuple(extents), addresses(moved), place.data_ptr()
+        again = radix.sort(*given, count, threads, team())
+        if again == _OUTSIDE:
+            raise outside()
+        if again >= 0:
+            return _in_order(moved, place, again)
+    order = sort_order(coords, extents)
+    assert order is not None
+    return _distinct([_gathered(c, order, dtype) for c in coords], order)
 
 
-def _addresses(arrays: Sequence[Tensor]) -> tuple[tuple[int, bool], ...]:
+def _in_order(coords: list[Tensor], place: Tensor, again: int) -> Sorted:
+    """Coordinates that C has sorted, of which so many come again, and where each was."""
+    repeated, group = torch.empty((2, again), dtype=torch.int64, device="cpu")
+    radix, count = in_c(), place.numel()
+    if again and radix is not None:
+        kept = radix.drop_repeats(addresses(coords), count, place.data_ptr(), repeated.data_ptr(), group.data_ptr())
+        *coords, place = [a[:kept] if kept > count // 8 * 7 else a[:kept].clone() for a in (*coords, place)]
+    return Sorted(coords, place, repeated, group)
+
+
+def addresses(arrays: Sequence[Tensor]) -> tuple[tuple[int, bool], ...]:
     """Of arrays of int32 or int64, for C: where each is, and whether it has int64."""
     return tuple([(memory.address(a), a.dtype == torch.int64) for a in arrays])
 
@@ -141,7 +153,7 @@ def compress(coords: Sequence[Tensor], extents: Sequence[int], threads: int) -> 
     pos, crd, order = [torch.empty(n, dtype=torch.int32, device="cpu") for n in (extents[0] + 1, count, count)]
     again, group = torch.empty((2, count), dtype=torch.int64, device="cpu")
     made = [a.data_ptr() for a in (pos, crd, order, again, group)]
-    distinct, moved = radix.compress(_addresses(coords), *extents, count, threads, team(), *made)
+    distinct, moved = radix.compress(addresses(coords), *extents, count, threads, team(), *made)
     if distinct < 0:
         if distinct == _OUTSIDE:
             raise outside()
@@ -312,7 +324,7 @@ def order_of(coords: Sequence[Tensor], extents: Sequence[int]) -> int:
     radix = in_c()
     if radix is not None and len(coords) <= _MODES and all(map(is_plain, coords)):
         count = coords[0].numel()
-        return int(radix.ascending(_addresses(coords), count, *shared(count, _EACH)))
+        return int(radix.ascending(addresses(coords), count, *shared(count, _EACH)))
     last = -1
     for part in _slices(coords[0].numel()):
         keys = linear_keys([c[part] for c in coords], extents)

@@ -56,13 +56,13 @@ def _regrouped(entries: Entries, old: tuple[int, ...], new: tuple[int, ...]) -> 
     coords: list[Tensor] = []
     i = j = 0
     while i < len(old) or j < len(new):
-        first, keys = i, torch.zeros(entries.nnz, dtype=torch.int64, device="cpu")
+        keys: Tensor | None = None  # the numbers of elements in the modes of the run
         group: list[int] = []
         here = there = 1
         while True:  # the shortest run of modes on each side with equal products
             if i < len(old) and (here <= there or j == len(new)):
                 here *= old[i]
-                keys = entries.coords[i] if i == first else keys * old[i] + entries.coords[i]
+                keys = entries.coords[i] if keys is None else keys * old[i] + entries.coords[i]
                 i += 1
             else:
                 there *= new[j]
@@ -72,7 +72,11 @@ def _regrouped(entries: Entries, old: tuple[int, ...], new: tuple[int, ...]) -> 
                 break
         if here >= 2**63:
             raise UnsupportedError(f"reshape of shape {old} to {new}: {here} elements can't be numbered")
-        coords += [keys] if len(group) == 1 else unravel(keys, group)
+        if keys is None:
+            keys = torch.zeros(entries.nnz, dtype=torch.int64, device="cpu")
+        longer = [extent for extent in group if extent != 1]
+        divided = iter([keys] if len(longer) <= 1 else unravel(keys, longer))
+        coords += [next(divided) if extent != 1 else torch.zeros_like(keys) for extent in group]
     return coords
 
 
