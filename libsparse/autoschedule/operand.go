@@ -221,16 +221,40 @@ func (m *model) sink(o *operand) {
 	}
 }
 
-// lift makes a compressed first level dense that an inner loop would merge with another operand's, unless far too few of
-// its coordinates are stored. Walked alone it costs less as it is.
+// lift makes compressed levels dense that inner loops would merge with another operand's for the same parent again and again, unless far
+// too few of their coordinates are stored. Walked alone, or once, they cost less as they are.
 func (m *model) lift(o *operand) {
-	// With no other sparse level that would make the whole tensor dense.
-	if o.dense || o.fixed || !slices.Contains(o.filled[min(1, len(o.filled)):], false) || o.filled[0] {
+	if o.dense || o.fixed {
 		return
 	}
-	top := o.arranged[0]
-	o.filled[0] = (o.coo || m.at[top] > 0 && m.merged(o, top)) && m.extents[top] <= m.constants.SparseTop*o.nnz
-	o.converted = o.converted || o.filled[0]
+	above := 1.0 // positions, at most
+	for l, v := range o.arranged {
+		if !slices.Contains(o.filled[l+1:], false) {
+			return // with no other sparse level that would make the whole tensor dense
+		}
+		positions := above * m.extents[v]
+		if !o.filled[l] && positions <= m.constants.SparseTop*o.nnz && (l == 0 && o.coo || m.merged(o, v) && m.comesAgain(o, l)) {
+			o.filled[l], o.converted = true, true
+		}
+		above = positions
+		if !o.filled[l] {
+			above = min(above, o.nnz)
+		}
+	}
+}
+
+// comesAgain reports whether the loop over a level of o is started several times for one parent, and looks coordinates up
+// where the level is dense.
+func (m *model) comesAgain(o *operand, l int) bool {
+	if l > 0 && !m.product {
+		return false
+	}
+	for u, depth := range m.at {
+		if depth < m.at[o.arranged[l]] && !slices.Contains(o.arranged[:l], u) {
+			return true
+		}
+	}
+	return false
 }
 
 // spread estimates what each level stores, with the blocks of entries scattered at random: of v places, n blocks hit
