@@ -276,7 +276,8 @@ def _answer(folder: str, name: str) -> dict[str, Any]:
 
 
 def _content(path: str) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # a first call has no time for file objects
+    # A first call has no time for file objects. Nobody may write to a pipe that stands where a file should be.
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         return os.read(descriptor, os.fstat(descriptor).st_size)
     finally:

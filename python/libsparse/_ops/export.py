@@ -20,7 +20,7 @@ _SHOWN = 6  # entries in a repr
 
 
 def to_scipy(source: Operand) -> Any:
-    """A SciPy sparse array; values are shared where their order allows it, index arrays are copies.
+    """A SciPy sparse array of copies: SciPy's methods that write in place move values together with indices.
 
     Raises:
         ShapeError: SciPy has no compressed arrays of this rank.
@@ -35,11 +35,11 @@ def to_scipy(source: Operand) -> Any:
     blocks = block_shape(source)
     if blocks is not None:
         crow, col, values = block_arrays(to_format(source, f"bsr({blocks[0]},{blocks[1]})"), blocks)
-        return sp.bsr_array((values.detach().numpy(), col.clone().numpy(), crow.clone().numpy()), shape=shape)
+        return sp.bsr_array((values.detach().clone().numpy(), col.clone().numpy(), crow.clone().numpy()), shape=shape)
     if pattern.format == "dia":
         (offsets,) = (crd for crd in pattern.crd if crd is not None)
         return sp.dia_array((_by_column(source, offsets).numpy(), offsets.clone().numpy()), shape=shape)
-    entries = pattern.entries(source.values.detach()).numpy()
+    entries = pattern.entries(source.values.detach()).clone().numpy()
     if pattern.format == "csr" or pattern.format == "csc":
         array = sp.csr_array if pattern.format == "csr" else sp.csc_array
         pos, crd = pattern.compressed(1)

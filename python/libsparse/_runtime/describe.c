@@ -125,6 +125,17 @@ static int add_slice(Arguments *call, PyObject *slice)
 	return yes;
 }
 
+/* The elements of a list as a tuple, which the call keeps; NULL with an exception. */
+static PyObject *copied(Arguments *call, PyObject *list)
+{
+	if (call->copies == NULL && (call->copies = PyList_New(0)) == NULL)
+		return NULL;
+	PyObject *copy = PyList_AsTuple(list);
+	int status = copy == NULL ? -1 : PyList_Append(call->copies, copy);
+	Py_XDECREF(copy); /* `copies` has a reference */
+	return status < 0 ? NULL : copy;
+}
+
 /* Adds what an argument has in common with that of a call like this: 1; 0 where that can't be said, -1 with an exception. */
 static int describe(Arguments *call, PyObject *object, int depth)
 {
@@ -148,12 +159,12 @@ static int describe(Arguments *call, PyObject *object, int depth)
 	bool listed = PyList_CheckExact(object);
 	if (depth == 0 || !(listed || PyTuple_CheckExact(object)))
 		return 0;
-	Py_ssize_t length = listed ? PyList_Size(object) : PyTuple_Size(object);
+	if (listed && (object = copied(call, object)) == NULL)
+		return -1;
+	Py_ssize_t length = PyTuple_Size(object);
 	yes = length <= MOST_LISTED && add(call, listed ? LIST : TUPLE) && add(call, length);
-	for (Py_ssize_t n = 0; yes == 1 && n < length; n++) {
-		PyObject *element = listed ? PyList_GetItem(object, n) : PyTuple_GetItem(object, n);
-		yes = element == NULL ? -1 : describe(call, element, depth - 1);
-	}
+	for (Py_ssize_t n = 0; yes == 1 && n < length; n++)
+		yes = describe(call, PyTuple_GetItem(object, n), depth - 1);
 	return yes;
 }
 

@@ -119,8 +119,10 @@ PyObject *run(const Direct *self, const Handle *operands, int64_t threads, PyObj
 	else if (object_from_tensor(out, NULL, &result))
 		failed("a result without an object");
 	delete_tensor(out);
-	if (result != NULL)
-		tell(self->tally);
+	if (result != NULL && tell(self->tally) < 0) {
+		Py_DECREF((PyObject *)result);
+		return NULL;
+	}
 	return result;
 }
 

@@ -102,7 +102,8 @@ typedef struct {
 	Py_ssize_t count;
 	Py_ssize_t constant_count, tensor_count;
 	bool followed; /* whether autograd follows one of the tensors */
-	PyObject *constants[MOST_OBJECTS], *tensors[MOST_OBJECTS]; /* the call has references to them */
+	PyObject *constants[MOST_OBJECTS], *tensors[MOST_OBJECTS]; /* the arguments and copies have references to them */
+	PyObject *copies;                                          /* of lists, which other threads may change meanwhile; or NULL */
 	PyObject *values, *patterns;                               /* lists of an element for each tensor */
 } Arguments;
 
@@ -135,7 +136,7 @@ extern PyTypeObject *tally_type;
 int64_t begin_call(Tally *tally);
 int64_t time_since(int64_t begun);
 void add_time(Tally *tally, int64_t nanoseconds);
-void tell(Tally *tally); /* that another call has ended */
+int tell(Tally *tally); /* that another call has ended; -1 with an exception that ends the program, as an interrupt does */
 int prepare_tallies(PyObject *module);
 
 /* repeat.c */

@@ -117,9 +117,8 @@ static PyObject *finder_call(PyObject *object, PyObject *args, PyObject *kwargs)
 	done = done && make_arrays(self, false, slots, list) == 0 && step(self->compute, slots, (Tally *)tally) == 0;
 	if (done) {
 		PyObject *left = PyObject_CallFunctionObjArgs(self->leave, room, NULL);
-		done = left != NULL;
+		done = left != NULL && tell((Tally *)tally) == 0;
 		Py_XDECREF(left);
-		tell((Tally *)tally);
 	}
 	Py_XDECREF(room);
 	if (done)

@@ -265,6 +265,7 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t count)
 	Arguments described;
 	described.count = described.constant_count = described.tensor_count = 0;
 	described.followed = false;
+	described.copies = NULL;
 	described.values = PyList_New(0);
 	described.patterns = PyList_New(0);
 	PyObject *result = NULL;
@@ -279,6 +280,7 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t count)
 	}
 	Py_XDECREF(described.values);
 	Py_XDECREF(described.patterns);
+	Py_XDECREF(described.copies);
 	return result;
 }
 

@@ -43,17 +43,21 @@ void add_time(Tally *tally, int64_t nanoseconds)
 	}
 }
 
-void tell(Tally *tally)
+int tell(Tally *tally)
 {
 	if (tally == NULL || tally->waits <= 0 || --tally->waits > 0 || tally->told == NULL)
-		return;
+		return 0;
 	PyObject *told = tally->told;
 	Py_INCREF(told); /* it may put another function into its place */
 	PyObject *nothing = PyObject_CallNoArgs(told);
-	if (nothing == NULL)
+	int status = nothing != NULL || PyErr_ExceptionMatches(PyExc_Exception) ? 0 : -1;
+	if (status < 0)
+		tally->waits = 1; /* an interrupt, which ends the call: the next one tells it again */
+	else if (nothing == NULL)
 		PyErr_WriteUnraisable(told); /* the call itself has its result */
 	Py_XDECREF(nothing);
 	Py_DECREF(told);
+	return status;
 }
 
 /* Tally(all=None) */

@@ -216,7 +216,7 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
         return layouts.write(self._operand(), layout, copied=True)
 
     def to_scipy(self) -> Any:
-        """A SciPy sparse array of this format (COO where SciPy has none); index arrays are copies."""
+        """A SciPy sparse array of this format (COO where SciPy has none); its arrays are copies."""
         return export.to_scipy(self._operand())
 
     def as_linear_operator(self) -> Any:

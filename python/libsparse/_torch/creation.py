@@ -88,9 +88,11 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> O
 
 @implements(*named("masked_fill", torch, Tensor), layouts="raises")
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    """`value` where the mask is true, the tensor elsewhere."""
+    """`value` where the mask is true, the tensor elsewhere; 0 keeps it sparse, also where the mask is dense."""
     source = to_operand(input)
     dtype = source.dtype
+    if isinstance(value, (int, float)) and value == 0:
+        return torch.where(mask, False, input)  # of all dtypes the one that promotes no other
     if isinstance(value, (int, float)) and dtype.is_floating_point:
         return torch.where(mask, value, input)
     place, always = torch.zeros((), dtype=dtype, device="cpu"), torch.tensor(True, device="cpu")

@@ -154,14 +154,17 @@ def where_method(input: Any, condition: Any, other: Any) -> Any:
 def where(*args: Any, **kwargs: Any) -> Any:
     """`input` where the condition is true, `other` elsewhere.
 
-    `torch.where(condition, A, 0)` is sparse also where the condition is dense, as `A * condition`.
+    `torch.where(condition, A, 0)` and `torch.where(condition, 0, A)` are sparse also where the condition is dense, as
+    `A * condition`.
     """
     names = dict(zip(("condition", "input", "other"), args, strict=False)) | kwargs
     if len(names) == 1:
         return torch.nonzero(names["condition"], as_tuple=True)
     condition, chosen, other = names.get("condition"), names.get("input"), names.get("other")
-    if not is_sparse(condition) and is_sparse(chosen) and isinstance(other, (int, float)) and other == 0:
-        return pointwise.apply("where", torch.where, (condition, chosen, other), absorbing=(1,))
+    if not is_sparse(condition):
+        for sparse, number, place in ((chosen, other, 1), (other, chosen, 2)):
+            if is_sparse(sparse) and isinstance(number, (int, float)) and number == 0:
+                return pointwise.apply("where", torch.where, (condition, chosen, other), absorbing=(place,))
     return pointwise.apply("where", torch.where, args, kwargs)
 
 
