@@ -1,4 +1,4 @@
-"""`masked_fill` by 0 and `where` with 0 for true elements gave dense tensors where the mask is dense, without a warning."""
+"""Zeros by `masked_fill` or `where`, where a dense mask is true: results were dense, without a warning."""
 
 import pytest
 import torch

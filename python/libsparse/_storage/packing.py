@@ -15,9 +15,8 @@ from torch import Tensor
 from libsparse._lang.dtypes import INT32_MAX
 from libsparse._lang.records import NamedTuple
 
-from . import levels, memory
+from . import levels, memory, sorting
 from .format import Format
-from .sorting import addresses, first_of_rows, first_of_run, in_c, is_plain, linear_keys, outside, sort_order
 from .threads import shared
 
 _VALUE = 8  # bytes of a value, where nobody says
@@ -66,14 +65,14 @@ def starts(parents: Tensor, count: int, dtype: torch.dtype) -> Tensor:
     Raises:
         IndexBoundsError: A number is out of range.
     """
-    counted = first_of_rows(parents, count, dtype)
+    counted = sorting.first_of_rows(parents, count, dtype)
     if counted is not None:
         return counted
     first = torch.zeros(count + 1, dtype=dtype, device="cpu")
     try:
         first[1:].index_add_(0, parents, torch.ones((), dtype=dtype, device="cpu").expand(parents.numel()))
     except IndexError:
-        raise outside() from None
+        raise sorting.outside() from None
     return first.cumsum_(0)
 
 
@@ -119,7 +118,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
                 end = next((n for n in range(number + 1, len(coords)) if not format.kinds[n].branchless), len(coords))
                 end = number + 1 if level.unique else end
                 above = [] if parent is None else [parent]
-                kept = None if alone or end == len(coords) else first_of_run([*above, *coords[number:end]])
+                kept = None if alone or end == len(coords) else sorting.first_of_run([*above, *coords[number:end]])
                 memory.check(bitmaps + (count + 1) * dtype.itemsize, 1, subject, advice)
             stored = (coord if kept is None else coord[kept]).to(dtype)
             if level.segmented:
@@ -138,22 +137,26 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
 
 def _in_c(arrays: Sequence[Tensor]) -> bool:
     """Whether C can read arrays of indices of one dtype."""
-    return in_c() is not None and all(map(is_plain, arrays)) and len({array.dtype for array in arrays}) == 1
+    return (
+        sorting.in_c() is not None
+        and all(map(sorting.is_plain, arrays))
+        and len({array.dtype for array in arrays}) == 1
+    )
 
 
 def _fibers(coords: Sequence[Tensor], dtype: torch.dtype) -> Levels:
     """Compressed levels of coordinates that are sorted and distinct."""
-    radix, count = in_c(), coords[0].numel()
+    radix, count = sorting.in_c(), coords[0].numel()
     assert radix is not None
     threads, team = shared(count, _EACH)
     found = torch.zeros((threads, len(coords)), dtype=torch.int64, device="cpu")
-    given = addresses(coords), count, threads, team
+    given = sorting.addresses(coords), count, threads, team
     radix.count_fibers(*given, found.data_ptr())
     sizes = found.sum(0).tolist()
     first = found.cumsum(0).sub_(found)
     pos = [torch.empty(size + 1, dtype=dtype, device="cpu") for size in (1, *sizes[:-1])]
     crd = [*(torch.empty(size, dtype=dtype, device="cpu") for size in sizes[:-1]), coords[-1].to(dtype)]
-    radix.write_fibers(*given, first.data_ptr(), addresses(pos), addresses(crd))
+    radix.write_fibers(*given, first.data_ptr(), sorting.addresses(pos), sorting.addresses(crd))
     pos[0][0] = 0
     for array, size in zip(pos, sizes, strict=True):
         array[-1] = size
@@ -172,11 +175,11 @@ def spread(values: Tensor, slots: Tensor, size: int) -> Tensor:
         IndexBoundsError: A place is out of range.
     """
     if not size and slots.numel():  # torch's own error would be about strides
-        raise outside()
+        raise sorting.outside()
     try:
         return values.new_zeros(size).index_copy_(0, slots, values)
     except IndexError:
-        raise outside() from None
+        raise sorting.outside() from None
 
 
 def expand_levels(
@@ -229,7 +232,7 @@ def _walked(
         if starts.numel() != (sizes[level - 1] if level else 1) + 1 or int(starts[-1]) != sizes[level]:
             return None
     coords = torch.empty((len(kinds), sizes[-1]), dtype=torch.int64, device="cpu")
-    radix = in_c()
+    radix = sorting.in_c()
     if sizes[-1] and radix is not None:
         rows_of_levels = [coords[mode] for mode in format.order]
         where = [[0 if a is None else memory.address(a) for a in found] for found in (pos, crd, rows_of_levels)]
@@ -285,6 +288,10 @@ def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequenc
     Returns:
         The place of each wanted coordinate in `present` (anything where it is missing), and whether it is there.
     """
+    arrays = [*wanted, *present]
+    in_order = _in_c(arrays) and arrays[0].dtype == torch.int64
+    if in_order and sorting.order_of(wanted, extents) and sorting.order_of(present, extents):
+        return _located(wanted, present)
     here, there = comparable_keys(wanted, present, extents)
     order: Tensor | None = None
     if there.numel() > 1 and not bool((there[1:] >= there[:-1]).all()):
@@ -296,19 +303,30 @@ def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequenc
     return (place if order is None else order[place]), found
 
 
+def _located(wanted: Sequence[Tensor], present: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """As `locate`, of coordinates in order."""
+    count, radix = wanted[0].numel(), sorting.in_c()
+    place = torch.empty(count, dtype=torch.int64, device="cpu")
+    arrays = tuple((memory.address(w), memory.address(p)) for w, p in zip(wanted, present, strict=True))
+    assert radix is not None
+    radix.locate_sorted(arrays, count, present[0].numel(), *shared(count, _EACH), memory.address(place))
+    found = place >= 0
+    return place.clamp_(min=0), found
+
+
 def comparable_keys(a: Sequence[Tensor], b: Sequence[Tensor], extents: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Keys of two lists of coordinates that compare as the coordinates do."""
-    here, there = linear_keys(a, extents), linear_keys(b, extents)
+    here, there = sorting.linear_keys(a, extents), sorting.linear_keys(b, extents)
     return _ranks(a, b, extents) if here is None or there is None else (here, there)
 
 
 def _ranks(a: Sequence[Tensor], b: Sequence[Tensor], extents: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Keys for two lists of coordinates whose linear keys would overflow: their ranks among both."""
     both = [torch.cat(pair) for pair in zip(a, b, strict=True)]
-    order = sort_order(both, extents)
+    order = sorting.sort_order(both, extents)
     assert order is not None
     rank = torch.empty_like(order)
-    rank[order] = torch.cumsum(first_of_run([c[order] for c in both]), 0)
+    rank[order] = torch.cumsum(sorting.first_of_run([c[order] for c in both]), 0)
     return rank[: a[0].numel()], rank[a[0].numel() :]
 
 

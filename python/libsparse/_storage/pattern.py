@@ -111,8 +111,7 @@ class Pattern:
         size = packing.count(format, [shape[mode] for mode in format.order], pos, crd)
         dtype = packing.common_index_dtype(shape, size, (*pos, *crd))
         own = [a if a is None else packing.copied(a, dtype) for a in pos]
-        dtypes = format.dtypes(dtype)
-        own_crd = [a if a is None else packing.copied(a, wanted) for a, wanted in zip(crd, dtypes, strict=True)]
+        own_crd = [None if a is None else packing.copied(a, d) for a, d in zip(crd, format.dtypes(dtype), strict=True)]
         # Transforms wrap the copies, too.
         return cls._of_kernel(format, shape, ordinary.arrays(own), ordinary.arrays(own_crd), size, dtype)
 
@@ -278,6 +277,10 @@ class Pattern:
                 known = packing.locate(list(self.coordinates()), list(other.coordinates()), self.shape)
             self._located[other] = known
         return known
+
+    def contained_in(self, other: Pattern, numbers: Tensor) -> None:
+        """Notes that all entries are entries of `other`, and which: `locate` need not look for them."""
+        self._located = weakref.WeakKeyDictionary({other: (numbers.to(torch.int64), numbers >= 0)})
 
     def resample(self, values: Tensor, source: Pattern) -> Tensor:
         """The values of a tensor of pattern `source` at the entries of this one, else 0; differentiable."""

@@ -339,6 +339,10 @@ static PyMethodDef functions[] = {
 	 "join_rows(parts, wide, rows, threads, team, pos, crd, place)\n\n"
 	 "Writes the columns of matrices side by side between positions that are the sums of theirs, and the place of each entry among those of all.\n"
 	 "`parts` is a tuple of (pos, crd, what is added to columns, to places). Arrays are of int64 where `wide`, else of int32."},
+	{"locate_sorted", locate_sorted, METH_VARARGS,
+	 "locate_sorted(arrays, wanted, present, threads, team, place)\n\n"
+	 "Writes the number of each of so many coordinates among others, -1 where they are not there. Both are in order; all arrays have int64, and\n"
+	 "`arrays` is a tuple of (those of the wanted ones, of the others), a pair a mode."},
 	{"neighbours", neighbours, METH_VARARGS,
 	 "neighbours(crd, wide, count, above, runs, length): of so many runs of entries, how many stand beside the one before, and of how\n"
 	 "many a window that begins `above` entries before the run has the coordinate before. `crd` is an address of int64 or int32."},

@@ -61,6 +61,7 @@ PyObject *find_elements(PyObject *self, PyObject *args);
 PyObject *ascending(PyObject *self, PyObject *args);
 PyObject *first_of_rows(PyObject *self, PyObject *args);
 PyObject *join_rows(PyObject *self, PyObject *args);
+PyObject *locate_sorted(PyObject *self, PyObject *args);
 PyObject *neighbours(PyObject *self, PyObject *args);
 PyObject *order_rows(PyObject *self, PyObject *args);
 PyObject *alike_rows(PyObject *self, PyObject *args);
