@@ -1,4 +1,4 @@
-"""SciPy's methods that write in place moved the values of the tensor that an array was made from, and not its indices."""
+"""SciPy's methods in place moved values of the tensor that an array was made from, and not its indices."""
 
 import pytest
 import torch

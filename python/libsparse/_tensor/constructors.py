@@ -207,7 +207,8 @@ def from_mask(mask: Tensor, format: str | Format | None = None) -> SparseTensor:
         kind = f"{mask.dtype} tensor" if isinstance(mask, Tensor) else type(mask).__name__
         raise DtypeError(f"mask is a {kind}; expected a bool tensor: write `x != 0` for another")
     if isinstance(mask, SparseTensor):
-        return dress(entries.true_entries(to_operand(mask), format))
+        found: SparseTensor = dress(entries.true_entries(to_operand(mask), format))
+        return found
     if mask.ndim == 0:
         raise FormatError("mask has no dimensions, shape (), which no sparse format stores")
     on_cpu("mask", mask)
