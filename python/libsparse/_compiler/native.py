@@ -25,7 +25,7 @@ from torch import Tensor
 from libsparse._lang.errors import InternalError, ToolchainError, from_kind
 from libsparse._lang.waiting import Waiting
 
-from .version import ABI_VERSION
+from .version import ABI_VERSION, VERSION
 
 _FOLDER = Path(__file__).parents[1]
 LIBRARY = _FOLDER / "_libsparse.so"
@@ -277,11 +277,15 @@ def load() -> ctypes.CDLL:
             "tune_describe": [handle, text, pointer],
             "tune_propose": [handle, text, pointer],
             "pattern_features": [text, pointer, pointer],
+            "version": [pointer],
         }
         for name, arguments in signatures.items():
             getattr(library, f"libsparse_{name}").argtypes = [*arguments, pointer]  # the last is the error's
         library.libsparse_free.argtypes = [pointer]
         library.libsparse_free.restype = None
+        version = string(library, lambda out, error: library.libsparse_version(out, error))
+        if version != VERSION:
+            raise InternalError(f"{LIBRARY} is of version {version}, the package of {VERSION}; install libsparse again")
         _library = library
         return library
 
