@@ -46,6 +46,8 @@ _enabled = False
 _nested = 0  # how many `override` blocks are open
 _saved: list[tuple[Any, str, Any, Any]] = []
 """The places in torch with stand-ins: the place, the name, what was there, and the stand-in."""
+_replaced: list[tuple[Any, str, Any, Any]] = []
+"""Those of the last time that there were any."""
 
 
 def enable() -> None:
@@ -96,9 +98,11 @@ def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
         _enabled, _nested = _enabled if enabled is None else enabled, _nested + nested
         active = _enabled or _nested > 0
         if active and not _saved:
-            know_replaced()
-            for place, name, stand_in in list(_places()):
-                _saved.append((place, name, vars(place).get(name, _MISSING), stand_in))
+            if not _replaced or any(vars(place).get(name, _MISSING) is not own for place, name, own, _ in _replaced):
+                know_replaced()  # other libraries may have put their own functions there since the last time
+                _replaced[:] = [(p, name, vars(p).get(name, _MISSING), stand_in) for p, name, stand_in in _places()]
+            for place, name, own, stand_in in _replaced:
+                _saved.append((place, name, own, stand_in))
                 setattr(place, name, stand_in)
                 _name_for_scripts(stand_in)
         elif not active:
