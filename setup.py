@@ -40,7 +40,7 @@ SHORTCUTS = [
         ("_runtime", "direct", "multiply", "repeat", "describe", "wrap", "compressed", "finder", "tally", "held"),
         ("_runtime", "stand_in"),
         ("_runtime", "transposed"),
-        ("_storage", "radix", "rows", "by_rows", "compress", "boxes", "joined", "fibers", "located", "gather"),
+        ("_storage", "radix", "rows", "by_rows", "compress", "boxes", "joined", "fibers", "located", "masks", "gather"),
         ("_storage", "fingerprint"),
         ("_io", "market"),
         ("sampling", "sample"),

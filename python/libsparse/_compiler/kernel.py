@@ -276,8 +276,7 @@ def _answer(folder: str, name: str) -> dict[str, Any]:
 
 
 def _content(path: str) -> bytes:
-    # A first call has no time for file objects. Nobody may write to a pipe that stands where a file should be.
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a first call has no time for file objects
     try:
         return os.read(descriptor, os.fstat(descriptor).st_size)
     finally:

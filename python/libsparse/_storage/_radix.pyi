@@ -43,6 +43,9 @@ def copy_box(
     /,
 ) -> None: ...
 def drop_repeats(coords: tuple[tuple[int, bool], ...], count: int, order: int, again: int, group: int, /) -> int: ...
+def filter_rows(
+    pos: int, wide: bool, mask: int, rows: int, threads: int, team: int, kept_pos: int, places: int, /
+) -> None: ...
 def find_box(
     pos: int,
     crd: int,

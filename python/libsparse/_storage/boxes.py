@@ -104,6 +104,28 @@ def places(pattern: Pattern, outer: Tensor, inner: Tensor) -> Tensor | None:
     return found
 
 
+def kept(pattern: Pattern, mask: Tensor) -> tuple[Tensor, Tensor] | None:
+    """The entries of a matrix with compressed rows that a mask keeps; None where C can't read it.
+
+    Args:
+        pattern: Of any format.
+        mask: (nnz,), bool.
+
+    Returns:
+        Where those of each row start, and their places, which ascend.
+    """
+    radix = sorting.in_c()
+    if radix is None or pattern.format.levels != ("d", "s") or pattern.block or not _is_readable(pattern):
+        return None
+    if type(mask) is not Tensor or not mask.is_contiguous():
+        return None
+    pos, _ = pattern.compressed(1)
+    starts, found = torch.empty_like(pos), pos.new_empty(int(torch.count_nonzero(mask)))
+    given = memory.address(pos), pos.dtype == torch.int64, memory.address(mask), len(pos) - 1
+    radix.filter_rows(*given, *threads.shared(len(mask), _EACH), starts.data_ptr(), found.data_ptr())
+    return starts, found
+
+
 def has_far_more_rows(pattern: Pattern) -> bool:
     """Whether what has a number for each row is far longer than a list of the entries."""
     rows: int = pattern.shape[pattern.format.order[0]]

@@ -324,6 +324,10 @@ static PyMethodDef functions[] = {
 	{"drop_repeats", drop_repeats, METH_VARARGS,
 	 "drop_repeats(coords, count, order, again, group): how many entries in order stay, at the beginning of the arrays.\n\n"
 	 "Drops those that have the coordinates of the one before; writes their numbers by `order`, int32, and those of the ones that they repeat, as int64."},
+	{"filter_rows", filter_rows, METH_VARARGS,
+	 "filter_rows(pos, wide, mask, rows, threads, team, kept_pos, places)\n\n"
+	 "Writes the places of the entries of rows that a mask keeps, as many as it has ones, and where those of each row start, rows + 1 positions.\n"
+	 "`mask` is an address of bytes, 0 or 1, the others of int64 where `wide`, else of int32."},
 	{"find_box", find_box, METH_VARARGS,
 	 "find_box(pos, crd, wide, first, rows, low, high, low_moves, high_moves, threads, team, begin, box_pos): how many entries rows have in a range.\n\n"
 	 "Columns are from `low` to before `high`, each of which is larger by one in each next row if it moves, and ascend in each row. Writes where those\n"

@@ -56,6 +56,7 @@ PyObject *compress(PyObject *self, PyObject *args);
 PyObject *count_fibers(PyObject *self, PyObject *args);
 PyObject *copy_box(PyObject *self, PyObject *args);
 PyObject *drop_repeats(PyObject *self, PyObject *args);
+PyObject *filter_rows(PyObject *self, PyObject *args);
 PyObject *find_box(PyObject *self, PyObject *args);
 PyObject *find_elements(PyObject *self, PyObject *args);
 PyObject *ascending(PyObject *self, PyObject *args);

@@ -12,7 +12,7 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._ops import foreign, layouts
 from libsparse._ops.assemble import REDUCTIONS
-from libsparse._ops.indexing import entries
+from libsparse._ops.indexing import masked
 from libsparse._ops.operands import to_operand
 from libsparse._storage import validate
 from libsparse._storage.fakes import is_fake
@@ -207,7 +207,7 @@ def from_mask(mask: Tensor, format: str | Format | None = None) -> SparseTensor:
         kind = f"{mask.dtype} tensor" if isinstance(mask, Tensor) else type(mask).__name__
         raise DtypeError(f"mask is a {kind}; expected a bool tensor: write `x != 0` for another")
     if isinstance(mask, SparseTensor):
-        found: SparseTensor = dress(entries.true_entries(to_operand(mask), format))
+        found: SparseTensor = dress(masked.true_entries(to_operand(mask), format))
         return found
     if mask.ndim == 0:
         raise FormatError("mask has no dimensions, shape (), which no sparse format stores")

@@ -15,12 +15,13 @@ from libsparse._runtime.arrays import written_pattern
 from libsparse._runtime.problem import Operand
 from libsparse._storage import ordinary
 from libsparse._storage.boxes import Box
-from libsparse._storage.conversion import Conversion
+from libsparse._storage.conversion import Conversion, taken
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from .copied_rows import copies, copy_rows
 from .keys import Key
+from .masked import kept
 
 _EMPTY = 4  # coordinates for each entry that a mode may have, since a transpose has a position for each
 
@@ -64,12 +65,16 @@ def select_box(pattern: Pattern, key: Key) -> tuple[Conversion, Key] | None:
     outer, inner = pattern.format.order
     (first, end), (low, high) = _range(key, outer, pattern), _range(key, inner, pattern)
     rows, columns = end - first, high - low
-    whole = (rows, columns) == (pattern.shape[outer], pattern.shape[inner])
+    step = key.slices[inner].step if inner in key.slices else 1
+    whole = (rows, columns) == (pattern.shape[outer], pattern.shape[inner]) and step == 1
     box = None if whole else Box.of(pattern, rows, low, high, first=first)
     if box is None:
         return None
     conversion = _conversion(pattern, box, torch.Size([columns if mode == inner else rows for mode in range(2)]), low)
     slices = {m: s if m == outer and s.step > 1 else s._replace(start=0) for m, s in key.slices.items()}
+    if step > 1:
+        conversion = _every(conversion, step)
+        slices[inner] = slices[inner]._replace(step=1)
     return conversion, key._replace(picks=dict.fromkeys(key.picks, 0), slices=slices)
 
 
@@ -94,6 +99,22 @@ def _conversion(pattern: Pattern, box: Box, shape: torch.Size, low: int) -> Conv
     columns, places = box.entries(low)
     arrays = (None, box.pos), (None, columns)
     return Conversion(written_pattern(pattern.format, shape, *arrays, box.size, pattern.index_dtype), places, None)
+
+
+def _every(found: Conversion, step: int) -> Conversion:
+    """The columns whose numbers are multiples of a step."""
+    pattern, places = found.pattern, found.source
+    outer, inner = pattern.format.order
+    crd = pattern.compressed(1)[1]
+    numbers = crd // step
+    selected = kept(pattern, numbers * step == crd)
+    assert places is not None
+    assert selected.source is not None
+    extents = {outer: pattern.shape[outer], inner: -(-pattern.shape[inner] // step)}
+    arrays = (None, selected.pattern.pos[1]), (None, taken(numbers, selected.source))
+    shape, size = torch.Size([extents[0], extents[1]]), selected.pattern.size
+    multiples = written_pattern(pattern.format, shape, *arrays, size, pattern.index_dtype)
+    return selected._replace(pattern=multiples).after(places)
 
 
 def _range(key: Key, mode: int, pattern: Pattern) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from libsparse._lang.records import NamedTuple
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
-from libsparse._storage import boxes, memory, ordinary, packing, sorting, threads
+from libsparse._storage import boxes, memory, packing, sorting, threads
 from libsparse._storage.conversion import Conversion, taken
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format, default_format
@@ -103,26 +103,6 @@ def _sorted(coords: list[Tensor], extents: list[int]) -> tuple[list[Tensor], Ten
         return coords if order is None else [taken(c, order) for c in coords], order
     found = sorting.sort(coords, extents, packing.index_dtype(extents, coords[0].numel()), threads.count())
     return found.coords, found.order
-
-
-def true_entries(mask: Operand, format: str | Format | None) -> Operand:
-    """The pattern of the true elements of a sparse bool tensor: its own where all that it stores are true.
-
-    Raises:
-        UnsupportedError: Elements that are not stored are true.
-    """
-    mask.need_zero_fill("from_mask")
-    pattern = mask.sparsity
-    true = pattern.entries(mask.values.detach())
-    wanted = pattern.format if format is None else Format(format).resolve(mask.ndim)
-    with ordinary.tensors(of_fakes=pattern.traced):
-        numbers = true.nonzero().squeeze(1)
-        if numbers.numel() == true.numel() and wanted == pattern.format:
-            return Operand(pattern, None)
-        found = pack(entries_of(pattern).take(numbers), wanted)
-        if found.target is None and not pattern.format.padded:  # the numbers of entries are their places
-            found.pattern.contained_in(pattern, numbers if found.source is None else found.source)
-    return Operand(found.pattern, None)
 
 
 def carry(source: Operand, conversion: Conversion) -> Operand:
