@@ -152,7 +152,7 @@ def backward_of(
 ) -> None:
     """The gradients of the leaves, or of inputs, that tensors depend on, added to their `grad`."""
     given = _gradients("grad_tensors", grad_tensors, tensors)
-    wanted = None if inputs is None else _plain(inputs if isinstance(inputs, Tensor) else list(inputs))
+    wanted = None if inputs is None else [_own(i) for i in ([inputs] if isinstance(inputs, Tensor) else inputs)]
     torch.autograd.backward(_plain(tensors), given, retain_graph, create_graph, grad_variables, wanted)
 
 
@@ -161,26 +161,32 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwar
     """The gradients of outputs by inputs; that of a SparseTensor has its pattern."""
     wanted: list[Any] = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     given = _gradients("grad_outputs", grad_outputs, outputs)
-    found = torch.autograd.grad(_plain(outputs), [_plain(i) for i in wanted], given, *args, **kwargs)
+    found = torch.autograd.grad(_plain(outputs), [_own(i) for i in wanted], given, *args, **kwargs)
     return tuple(_like(i, g) for i, g in zip(wanted, found, strict=True))
 
 
 @implements(Tensor.register_hook)
 def register_hook(input: Any, hook: Callable[..., Any]) -> Any:
-    """Registers a hook on the gradient of the values."""
-    return input.values().register_hook(hook)
+    """Registers a hook on the gradient of the values, in the shape of `values()`."""
+    block = input.pattern.block
+
+    def shaped(gradient: Tensor) -> Any:
+        found = hook(gradient.reshape(-1, *block))
+        return found if found is None else found.reshape(gradient.shape)
+
+    return _own(input).register_hook(shaped if block else hook)
 
 
 @implements(Tensor.register_post_accumulate_grad_hook)
 def register_post_accumulate_grad_hook(a: Any, hook: Callable[..., Any]) -> Any:
     """Registers a hook that is called with the tensor when its gradient has been accumulated."""
-    return a.values().register_post_accumulate_grad_hook(lambda _: hook(a))
+    return _own(a).register_post_accumulate_grad_hook(lambda _: hook(a))
 
 
 @implements(Tensor.retain_grad)
 def retain_grad(input: Any) -> None:
     """Lets the values keep their gradient."""
-    input.values().retain_grad()
+    _own(input).retain_grad()
 
 
 @implements(Tensor.is_shared)
@@ -194,8 +200,14 @@ def _like(input: Any, found: Any) -> Any:
     """A gradient of the values of a tensor as one of its pattern; those of a batch, of `is_grads_batched`, stacked."""
     if found is None or not is_sparse(input):
         return found
-    alone = found.shape == input.values().shape
-    return input.with_values(found) if alone else torch.stack([input.with_values(each) for each in found])
+    like, alone = input.values(), found.ndim == 1
+    gradients = [input.with_values(each.reshape(like.shape)) for each in ([found] if alone else found)]
+    return gradients[0] if alone else torch.stack(gradients)
+
+
+def _own(value: Any) -> Any:
+    """The values of a SparseTensor as autograd knows them: one number after the other, also where they are arrays."""
+    return to_operand(value).values if is_sparse(value) else value
 
 
 def _gradients(name: str, gradients: Any, of: Any) -> Any:
