@@ -62,8 +62,18 @@ def attention(
         raise ShapeError(f"attention: dropout_p is {dropout_p!r}; expected a probability, from 0 to 1")
     # Scores of no terms are 0, whatever their factor.
     q = notes.apply(torch.mul, q, 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale)
+    leading = q.shape[:-2]
+    if not leading or where.ndim > 2 or math.prod(leading) != 1:
+        return Operand(None, _weighted(q, k, v, where, dropout_p))
+    q, k, v = (tensor.reshape(tensor.shape[-2:]) for tensor in (q, k, v))  # one head
+    found = _weighted(q, k, v, where, dropout_p)
+    return Operand(None, found.reshape(*leading, *found.shape))
+
+
+def _weighted(q: Tensor, k: Tensor, v: Tensor, where: Operand, dropout_p: float) -> Tensor:
+    """The means of the rows of `v`, by the softmax of scores at the entries of a mask without padding."""
     if not dropout_p and (mean := _one_pass(q, k, v, where)) is not None:
-        return Operand(None, mean)
+        return mean
     scores = Sampled(where, q, k, ("m", "d"))
     pattern, values = scores.pattern, scores.values
     if where.data is not None:
@@ -74,7 +84,7 @@ def attention(
     output = (*scores.batch, "n", "e")
     inputs = (scores.indices, (*scores.batch, "m", "e"))
     question = Einsum(inputs, output, contraction.dense_format(len(output)))
-    return Operand(None, contraction.contract(question, [Operand(pattern, weights), Operand(None, v)])[0])
+    return contraction.contract(question, [Operand(pattern, weights), Operand(None, v)])[0]
 
 
 def _dense(value: Any) -> Any:

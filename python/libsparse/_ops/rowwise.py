@@ -11,8 +11,11 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage.conversion import with_dense
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
+
+from .reductions import Groups
 
 _READ = re.compile(r"\{(\w)\}")
 
@@ -41,6 +44,24 @@ def _sides(format: Format, kept: tuple[int, ...]) -> tuple[tuple[int, ...], tupl
     outer = next((n for n, whole in enumerate(dense) if not whole), len(dense))
     inner = next((n for n, whole in enumerate(reversed(dense)) if not whole), 0)
     return format.order[:outer], format.order[len(dense) - inner :]
+
+
+def folded(groups: Groups) -> Groups:
+    """The same groups of a tensor whose inner dimensions are one, where several of them are dense and kept.
+
+    The values are the same. Kernels go through one long loop for each entry in place of a short one in another.
+    """
+    source, pattern = groups.source, groups.source.sparsity
+    format = pattern.format
+    inner = _sides(format, groups.kept)[1]
+    if len(inner) < 2 or pattern.traced:
+        return groups
+    modes = [mode for mode in range(pattern.ndim) if mode not in inner]
+    order = [*(modes.index(mode) for mode in format.order if mode not in inner), len(modes)]
+    levels = "".join([*format.levels[: -len(inner)], "d"])
+    shape = (*(pattern.shape[mode] for mode in modes), block(pattern, groups.kept))
+    found = with_dense(pattern, Format(f"{levels}:{','.join(map(str, order))}"), shape)
+    return Groups(Operand(found, source.data, source.fill), [modes.index(mode) for mode in groups.dims])
 
 
 def compute(text: str, pattern: Pattern, kept: tuple[int, ...], *values: Tensor) -> Tensor:

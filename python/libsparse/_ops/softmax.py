@@ -46,7 +46,7 @@ def _followed(node: type[Softmax], groups: Groups, dim: int) -> Operand:
     source = groups.source
     operands = [Operand(source.pattern, source.data)]
     if not tape.needed(operands) or tape.is_transformed(operands) or tape.is_traced(operands):
-        data = node.compute(groups)
+        data = node.compute(rowwise.folded(groups))
     else:
         data, _ = tape.follow(node, int(dim), operands)
     return source._replace(data=data, fill=0)
@@ -70,14 +70,14 @@ class Softmax(tape.Node):
 
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
         self.pattern = self.patterns[0]
-        groups = Groups(Operand(self.pattern, datas[0]), self.problem)
+        groups = rowwise.folded(Groups(Operand(self.pattern, datas[0]), self.problem))
         data = tape.repeated(self, "softmax", self.patterns, datas, functools.partial(self.compute, groups))
         return data, data
 
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
-        groups = Groups(Operand(self.patterns[0], datas[0]), self.problem)
+        groups = rowwise.folded(Groups(Operand(self.patterns[0], datas[0]), self.problem))
         # Where the gradient is to have one of its own, the result has to lead back to the operand.
         result = self.compute(groups) if kept is None or torch.is_grad_enabled() else kept
         compute = functools.partial(self.slopes, groups, result, grad)
