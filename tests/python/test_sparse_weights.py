@@ -299,3 +299,18 @@ def test_a_step_that_failed_leaves_state_that_follows():
         optimizer.step(closure)
     layer.prune(0.5)
     assert optimizer.state[layer.weight]["momentum_buffer"].shape == (layer.weight.nnz,)
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "bsr(4,4)"])
+def test_weights_of_dense_matrices(format: str):
+    weight = ls.nn.SparseParameter(ls.random((32, 64), 0.1, format=format))
+    stored = weight.detach().to_dense() != 0
+    with pytest.raises(ls.DtypeError, match=r"A\.copy_\(x\.sparse_mask\(A\)\)"):
+        nn.init.orthogonal_(weight)
+    x = nn.init.orthogonal_(torch.empty(weight.shape))
+    with torch.no_grad():
+        weight.copy_(x.sparse_mask(weight))
+    assert torch.equal(weight.detach().to_dense()[stored], x[stored])
+    with torch.no_grad():
+        weight.copy_(torch.eye(*weight.shape).sparse_mask(weight))
+    assert torch.equal(weight.detach().to_dense()[stored], torch.eye(32, 64)[stored])
