@@ -78,3 +78,38 @@ def test_coordinates_are_found_among_others(extents, threads):
         torch.set_num_threads(before)
     assert torch.equal(found, torch.isin(keys(wanted), keys(there)))
     assert torch.equal(keys(there)[numbers[found]], keys(wanted)[found])
+
+
+def test_bools_of_other_bytes_are_true():
+    raw = torch.full((600,), 255, dtype=torch.uint8)
+    raw[0] = 0
+    A = ls.from_csr(torch.tensor([0, 600]), torch.arange(600), torch.ones(600), (1, 600))
+    assert ls.from_mask(A.with_values(raw.view(torch.bool))).nnz == 599
+
+
+def test_masks_in_transforms():
+    A = many()
+    mask, values = A > 0, A.values()
+
+    def total(values):
+        return A.with_values(values).sparse_mask(ls.from_mask(mask)).values().sum()
+
+    assert torch.equal(torch.func.grad(total)(values), (values > 0).double())
+    found, slope = torch.func.jvp(total, (values,), (torch.ones_like(values),))
+    torch.testing.assert_close(found, values[values > 0].sum())
+    assert slope == (values > 0).sum()
+    with pytest.raises(ls.UnsupportedError, match="vmap"):
+        torch.vmap(lambda v: ls.from_mask(A.with_values(v) > 0).values())(torch.stack([values, values]))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::torch.jit.TracerWarning")
+def test_graphs_of_jit_are_refused():
+    A = ls.tensor(torch.randn(6, 7))
+    with pytest.raises(ls.UnsupportedError, match=r"torch\.jit\.trace"):
+        torch.jit.trace(lambda v: ls.from_mask(A.with_values(v > 0)).nnz * torch.ones(1), A.values())
+
+
+@pytest.mark.parametrize("step", [3, 11, 2**31, 2**32, 2**40, 2**62])
+def test_steps_beyond_the_dtype_of_coordinates(step):
+    dense = torch.arange(1.0, 21).reshape(2, 10)
+    assert torch.equal(ls.tensor(dense)[:, ::step].to_dense(), dense[:, ::step])

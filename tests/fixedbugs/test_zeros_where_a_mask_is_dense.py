@@ -42,3 +42,9 @@ def test_rows_of_a_system_are_set_to_those_of_the_identity():
     found = K.masked_fill(fixed[:, None], 0.0) + ls.diag(fixed.double())
     wanted = torch.where(fixed[:, None], torch.eye(40, dtype=torch.float64), K.to_dense())
     torch.testing.assert_close(found.to_dense(), wanted)
+
+
+def test_a_mask_that_is_not_bool_is_refused_as_by_torch():
+    A = ls.random((5, 6), density=0.5)
+    with pytest.raises((RuntimeError, ls.LibsparseError)):
+        A.masked_fill(torch.ones(5, 6, dtype=torch.uint8), 0)

@@ -30,6 +30,8 @@ CALLS: list[Callable[[Any], Any]] = [
     lambda a: a.prod(1),
     lambda a: a.std(1),
     lambda a: a.argmax(1),
+    lambda a: a.topk(2, 0).values,
+    lambda a: torch.kthvalue(a, 3).values,
     lambda a: torch.norm(a),
     lambda a: a.relu(),
     lambda a: torch.sin(a),

@@ -29,7 +29,7 @@ def format_of(levels):
 
 def without_c(monkeypatch, compute):
     with monkeypatch.context() as patch:
-        patch.setattr(packing, "_in_c", lambda arrays: False)
+        patch.setattr(packing, "_in_c", lambda modes, arrays: False)
         return compute()
 
 
@@ -95,3 +95,13 @@ def test_keys_that_words_have_no_room_for_are_sorted_by_torch():
     found = sorting.sort(coords, shape, torch.int32, 1)
     numbers = (coords[0] * 2**21 + coords[1]) * 2**21 + coords[2]
     assert torch.equal(found.order.long(), torch.argsort(numbers, stable=True))
+
+
+def test_more_modes_than_c_reads_are_left_to_torch():
+    shape = (2,) * 20
+    coords = in_order(shape, 300)
+    built = packing.build_levels(format_of("s" * 20), shape, coords)
+    found, _ = packing.expand_levels(format_of("s" * 20), shape, built.pos, built.crd)
+    assert torch.equal(found, torch.stack(list(coords)).long())
+    numbers, there = packing.locate(list(found), list(found), shape)
+    assert torch.equal(numbers[there], torch.arange(found.shape[1]))

@@ -251,3 +251,66 @@ def test_optimizers_keep_what_belongs_to_weights_that_stay(name: str):
     for _ in range(20):
         last = step()
     assert last < first
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizers_that_have_made_a_step_need_not_be_passed(name: str):
+    layers = [made(), made()]
+    layers[1].load_state_dict(layers[0].state_dict())
+    optimizers = [OPTIMIZERS[name](layer.parameters()) for layer in layers]
+    for number in range(6):
+        for layer, optimizer, given in zip(layers, optimizers, ([optimizers[0]], []), strict=True):
+            optimizer.zero_grad()
+            nn.functional.mse_loss(layer(X), Y).backward()
+            optimizer.step()
+            if number == 1:
+                layer.prune(0.2, *given)
+            if number == 3:
+                layer.grow(layer.prune(0.3, *given) + 2, *given, generator=drawn(3))
+    assert torch.equal(layers[0].weight.detach().to_dense(), layers[1].weight.detach().to_dense())
+    for title, value in optimizers[0].state[layers[0].weight].items():
+        assert not isinstance(value, Tensor) or torch.equal(value, optimizers[1].state[layers[1].weight][title])
+
+
+def test_loaded_state_is_passed():
+    layer = made()
+    first = torch.optim.Adam(layer.parameters())
+    nn.functional.mse_loss(layer(X), Y).backward()
+    first.step()
+    second = torch.optim.Adam(layer.parameters())
+    second.load_state_dict(first.state_dict())
+    layer.prune(0.5, second)
+    for optimizer in (first, second):  # the first has made a step
+        assert optimizer.state[layer.weight]["exp_avg"].shape == (layer.weight.nnz,)
+        nn.functional.mse_loss(layer(X), Y).backward()
+        optimizer.step()
+
+
+def test_a_step_that_failed_leaves_state_that_follows():
+    layer = made()
+    optimizer = torch.optim.SGD(layer.parameters(), 0.1, momentum=0.9)
+    nn.functional.mse_loss(layer(X), Y).backward()
+    optimizer.step()
+
+    def closure() -> float:
+        raise ValueError("no data")
+
+    with pytest.raises(ValueError, match="no data"):
+        optimizer.step(closure)
+    layer.prune(0.5)
+    assert optimizer.state[layer.weight]["momentum_buffer"].shape == (layer.weight.nnz,)
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "bsr(4,4)"])
+def test_weights_of_dense_matrices(format: str):
+    weight = ls.nn.SparseParameter(ls.random((32, 64), 0.1, format=format))
+    stored = weight.detach().to_dense() != 0
+    with pytest.raises(ls.DtypeError, match=r"A\.copy_\(x\.sparse_mask\(A\)\)"):
+        nn.init.orthogonal_(weight)
+    x = nn.init.orthogonal_(torch.empty(weight.shape))
+    with torch.no_grad():
+        weight.copy_(x.sparse_mask(weight))
+    assert torch.equal(weight.detach().to_dense()[stored], x[stored])
+    with torch.no_grad():
+        weight.copy_(torch.eye(*weight.shape).sparse_mask(weight))
+    assert torch.equal(weight.detach().to_dense()[stored], torch.eye(32, 64)[stored])

@@ -117,7 +117,7 @@ def kept(pattern: Pattern, mask: Tensor) -> tuple[Tensor, Tensor] | None:
     radix = sorting.in_c()
     if radix is None or pattern.format.levels != ("d", "s") or pattern.block or not _is_readable(pattern):
         return None
-    if type(mask) is not Tensor or not mask.is_contiguous():
+    if type(mask) is not Tensor or ordinary.is_wrapped(mask) or not mask.is_contiguous():
         return None
     pos, _ = pattern.compressed(1)
     starts, found = torch.empty_like(pos), pos.new_empty(int(torch.count_nonzero(mask)))

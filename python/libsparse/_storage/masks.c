@@ -7,7 +7,7 @@
 
 typedef struct {
 	const void *pos;
-	const uint8_t *mask; /* 0 or 1 for each entry */
+	const uint8_t *mask; /* for each entry; users can make bools of other bytes than 0 and 1 */
 	void *kept_pos, *places;
 	int64_t rows;
 	int64_t begin[MOST_THREADS + 1]; /* where those of the rows of each thread begin */
@@ -22,7 +22,7 @@ typedef struct {
 		const int64_t end = pos[share(f->rows, f->threads, thread + 1)];                                  \
 		int64_t count = 0;                                                                                \
 		for (int64_t n = pos[share(f->rows, f->threads, thread)]; n < end; n++)                           \
-			count += f->mask[n];                                                                      \
+			count += f->mask[n] != 0;                                                                      \
 		f->begin[thread + 1] = count;                                                                     \
 	}                                                                                                         \
 	static void write_##name(void *given, int thread)                                                         \
@@ -39,9 +39,10 @@ typedef struct {
 				int64_t count = 0;                                                                \
 				for (; n < end; n++) {                                                            \
 					found[count] = (T)n;                                                      \
-					count += f->mask[n];                                                      \
+					count += f->mask[n] != 0;                                                      \
 				}                                                                                 \
-				memcpy(places + to, found, (size_t)count * sizeof *places);                       \
+				if (count > 0)                                                                    \
+					memcpy(places + to, found, (size_t)count * sizeof *places);               \
 				to += count;                                                                      \
 			}                                                                                         \
 		}                                                                                                 \

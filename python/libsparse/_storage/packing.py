@@ -91,7 +91,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     """
     nnz = coords[0].numel()
     dtype = index_dtype(extents, nnz)
-    if nnz and all(level.is_list for level in format.kinds) and _in_c(coords):
+    if nnz and all(level.is_list for level in format.kinds) and _in_c(len(coords), coords):
         return _fibers(coords, dtype)
     advice = f"pass format={str(format.compressed)!r} or format='coo', which store only what is there"
     bitmaps = 0  # bytes that are allocated and not yet touched: the system counts them as available
@@ -135,13 +135,11 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     return Levels(pos, crd, slots, count)
 
 
-def _in_c(arrays: Sequence[Tensor]) -> bool:
-    """Whether C can read arrays of indices of one dtype."""
-    return (
-        sorting.in_c() is not None
-        and all(map(sorting.is_plain, arrays))
-        and len({array.dtype for array in arrays}) == 1
-    )
+def _in_c(modes: int, arrays: Sequence[Tensor]) -> bool:
+    """Whether C can read arrays of indices of a pattern with so many modes, which have one dtype."""
+    if sorting.in_c() is None or modes > sorting.MODES:
+        return False
+    return all(map(sorting.is_plain, arrays)) and len({array.dtype for array in arrays}) == 1
 
 
 def _fibers(coords: Sequence[Tensor], dtype: torch.dtype) -> Levels:
@@ -223,7 +221,7 @@ def _walked(
     kinds = format.kinds
     dense = kinds[0].full and kinds[0].ordered
     arrays = [a for a in (*pos, *crd) if a is not None]
-    if not kinds[-1].is_list or not all(level.is_list for level in kinds[dense:]) or not _in_c(arrays):
+    if not kinds[-1].is_list or not all(level.is_list for level in kinds[dense:]) or not _in_c(len(kinds), arrays):
         return None
     sizes = [extents[0] if a is None else a.numel() for a in crd]
     for level in range(dense, len(kinds)):
@@ -289,7 +287,7 @@ def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequenc
         The place of each wanted coordinate in `present` (anything where it is missing), and whether it is there.
     """
     arrays = [*wanted, *present]
-    in_order = _in_c(arrays) and arrays[0].dtype == torch.int64
+    in_order = _in_c(len(wanted), arrays) and arrays[0].dtype == torch.int64
     if in_order and sorting.order_of(wanted, extents) and sorting.order_of(present, extents):
         return _located(wanted, present)
     here, there = comparable_keys(wanted, present, extents)

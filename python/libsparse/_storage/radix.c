@@ -240,12 +240,14 @@ static bool divide_bits(Job *job)
 		job->bits[mode] = job->extents[mode] > 0 ? bits_of((uint64_t)job->extents[mode] - 1) : 0;
 		total += job->bits[mode];
 	}
+	if (total > 63)
+		return false;
 	int chosen = number - 9; /* some hundred words a bucket */
 	chosen = chosen < 1 ? 1 : chosen > MOST_BITS ? MOST_BITS : chosen;
 	chosen = chosen < total + number - 63 ? total + number - 63 : chosen;
 	chosen = chosen < total ? chosen : total;
 	job->number_bits = number, job->rest_bits = total - chosen, job->buckets = (int64_t)1 << chosen;
-	return total <= 63 && job->rest_bits + number <= 63 && (chosen <= MOST_BITS || chosen <= number - 3);
+	return job->rest_bits + number <= 63 && (chosen <= MOST_BITS || chosen <= number - 3);
 }
 
 static PyObject *sort_entries(PyObject *self, PyObject *args)
@@ -327,7 +329,7 @@ static PyMethodDef functions[] = {
 	{"filter_rows", filter_rows, METH_VARARGS,
 	 "filter_rows(pos, wide, mask, rows, threads, team, kept_pos, places)\n\n"
 	 "Writes the places of the entries of rows that a mask keeps, as many as it has ones, and where those of each row start, rows + 1 positions.\n"
-	 "`mask` is an address of bytes, 0 or 1, the others of int64 where `wide`, else of int32."},
+	 "`mask` is an address of bytes, the others of int64 where `wide`, else of int32."},
 	{"find_box", find_box, METH_VARARGS,
 	 "find_box(pos, crd, wide, first, rows, low, high, low_moves, high_moves, threads, team, begin, box_pos): how many entries rows have in a range.\n\n"
 	 "Columns are from `low` to before `high`, each of which is larger by one in each next row if it moves, and ascend in each row. Writes where those\n"

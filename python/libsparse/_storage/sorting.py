@@ -21,7 +21,7 @@ from .fakes import is_fake
 from .threads import shared, team
 
 _KEY_LIMIT = 2**63 - 1
-_MODES = 16  # that C sorts by
+MODES = 16  # of coordinates that C can read
 _SLOW = 1 << 20  # entries that may take a second
 _MANY = 1 << 14  # entries from which on C is worth its call
 _EACH = 1 << 15  # entries from which on a thread is worth its start
@@ -94,8 +94,8 @@ def sort(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, t
 
 def _moved(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, threads: int) -> Sorted:
     count, radix = coords[0].numel(), in_c()
-    if radix is not None and len(coords) <= _MODES and _MANY <= count <= INT32_MAX:
-        coords = [c.contiguous() for c in coords]
+    coords = [c.contiguous() for c in coords]
+    if radix is not None and len(coords) <= MODES and _MANY <= count <= INT32_MAX and all(map(is_plain, coords)):
         moved = [torch.empty(count, dtype=dtype, device="cpu") for _ in coords]
         place = torch.empty(count, dtype=torch.int32, device="cpu")
         given = addresses(coords), tuple(extents), addresses(moved), place.data_ptr()
@@ -222,9 +222,10 @@ def rows_are_right(pos: Tensor, crd: Tensor, rows: int, extent: int) -> bool:
 
 def is_plain(array: Tensor) -> bool:
     """Whether C can read an array of indices."""
-    if is_fake(array) or _functorch.is_functorch_wrapped_tensor(array) or array.layout != torch.strided:
-        return False
-    return array.is_cpu and array.ndim == 1 and array.dtype in _INDICES and array.is_contiguous()
+    if is_fake(array) or _functorch.is_functorch_wrapped_tensor(array) or torch._C._len_torch_dispatch_stack():
+        return False  # graphs don't see what C writes
+    plain = array.layout == torch.strided and array.is_cpu and array.ndim == 1
+    return plain and array.dtype in _INDICES and array.is_contiguous()
 
 
 def first_of_rows(rows: Tensor, count: int, dtype: torch.dtype) -> Tensor | None:
@@ -322,7 +323,7 @@ def order_of(coords: Sequence[Tensor], extents: Sequence[int]) -> int:
     The first fault ends the search.
     """
     radix = in_c()
-    if radix is not None and len(coords) <= _MODES and all(map(is_plain, coords)):
+    if radix is not None and len(coords) <= MODES and all(map(is_plain, coords)):
         count = coords[0].numel()
         return int(radix.ascending(addresses(coords), count, *shared(count, _EACH)))
     last = -1

@@ -28,6 +28,47 @@ def assembled(
     return assembled
 
 
+def given_shape(given: Any, example: str) -> torch.Size:
+    """The shape of a tensor of which somebody has the coordinates, from which it can't be told.
+
+    Args:
+        given: The shape, None where it was left out.
+        example: The least shape that these coordinates fit, as users write it.
+
+    Raises:
+        ShapeError: It was left out, or is no sequence of ints that are not negative.
+    """
+    if given is None:
+        raise ShapeError(
+            "shape is None; expected a sequence of ints: coordinates do not say how many rows and columns without "
+            f"entries are behind them; where there are none, pass shape={example}"
+        )
+    return validate.shape(given)
+
+
+def stacked(name: str, given: Any) -> Any:
+    """Arrays of coordinates, one a dimension, as one tensor of two dimensions; whatever else was given as it is.
+
+    Raises:
+        ShapeError: They have different lengths, or more than one dimension.
+        DtypeError: One does not hold integers.
+    """
+    if not isinstance(given, (list, tuple)) or not any(hasattr(row, "shape") for row in given):
+        return given
+    rows = [
+        validate.index_array(f"{name}[{mode}]", row, expected="(nnz,): the coordinates of a dimension", copy=False)
+        for mode, row in enumerate(given)
+    ]
+    for mode, row in enumerate(rows):
+        if row.shape != rows[0].shape:
+            raise ShapeError(
+                f"{name}[{mode}] has shape {tuple(row.shape)}, {name}[0] has shape {tuple(rows[0].shape)}; expected "
+                "arrays of one length, one a dimension"
+            )
+    wide = torch.int32 if all(row.dtype == torch.int32 for row in rows) else torch.int64
+    return torch.stack([row.to(wide) for row in rows])
+
+
 def split_blocks(shape: torch.Size, name: str, values: Any) -> tuple[torch.Size, tuple[int, ...]]:
     """The sparse dimensions of a shape, and those that are of the values, where these are arrays."""
     if isinstance(values, Tensor):

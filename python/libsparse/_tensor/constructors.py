@@ -18,7 +18,7 @@ from libsparse._storage import validate
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format
 
-from .arguments import assembled, on_cpu, one_an_entry, split_blocks
+from .arguments import assembled, given_shape, on_cpu, one_an_entry, split_blocks, stacked
 from .in_graphs import one_node
 from .sparse_tensor import SparseTensor, dress
 
@@ -62,7 +62,7 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
 def from_coo(
     indices: Any,
     values: Any,
-    shape: Sequence[int],
+    shape: Sequence[int] | None = None,
     format: str | Format | None = None,
     reduce: str = "sum",
     check: bool = True,
@@ -70,23 +70,25 @@ def from_coo(
     """A sparse tensor from coordinates in any order; duplicates are reduced, and autograd follows `values`.
 
     Args:
-        indices: (ndim, nnz), integers.
+        indices: (ndim, nnz), integers; or a sequence of ndim arrays (nnz,), such as `(row, col)` and what
+            `torch.where(mask)` returns.
         values: (nnz,), or None for a tensor that is only a pattern; or `(nnz, *block)` for values that are arrays, of
             which `shape` has the extents behind those of the `ndim` sparse dimensions.
-        shape: The shape.
+        shape: The shape, which has to be given: indices don't say which rows behind the last entry are there.
         format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
         reduce: The reduction of duplicates: `sum mean prod max min`.
         check: Whether to verify that every index is within `shape`; without it, others crash the process.
 
     Raises:
         IndexBoundsError: An index is out of range.
-        ShapeError: Lengths do not agree.
+        ShapeError: Lengths do not agree, or there is no shape.
 
     Example:
         >>> ls.from_coo([[0, 1, 1], [1, 0, 0]], [2.0, 1.0, 3.0], (2, 2)).to_dense().tolist()
         [[0.0, 2.0], [4.0, 0.0]]
     """
-    return _from_coo(("indices", indices), ("values", values), validate.shape(shape), format, reduce, check)
+    size = given_shape(shape, "(int(row.max()) + 1, int(col.max()) + 1)")
+    return _from_coo(("indices", stacked("indices", indices)), ("values", values), size, format, reduce, check)
 
 
 def _from_coo(
@@ -122,7 +124,7 @@ def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | N
     An edge that is listed several times is one entry: its weights are added up. Without weights it counts once.
 
     Args:
-        edge_index: (2, edges).
+        edge_index: (2, edges), or two arrays (edges,).
         edge_weight: (edges,), or None for a tensor that is only a pattern.
         num_nodes: Rows and columns; by default one more than the largest index.
 
@@ -134,7 +136,7 @@ def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | N
         >>> ls.from_edge_index([[0, 1], [1, 2]], num_nodes=3).indices().tolist()
         [[0, 1], [1, 2]]
     """
-    edges = validate.index_array("edge_index", edge_index, 2, "(2, edges): sources and targets")
+    edges = validate.index_array("edge_index", stacked("edge_index", edge_index), 2, "(2, edges): sources and targets")
     if len(edges) != 2:
         raise ShapeError(f"edge_index has shape {tuple(edges.shape)}; expected (2, edges): sources and targets")
     if type(edge_weight) is int:

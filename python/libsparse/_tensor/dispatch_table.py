@@ -65,8 +65,11 @@ _OURS = {
     **dict.fromkeys(["eigh", "eigvalsh", "eig", "eigvals"], "ls.linalg.eigsh(A)"),
     **dict.fromkeys(["svd", "svdvals", "pca_lowrank"], "ls.linalg.svds(A)"),
     "lstsq": "scipy.sparse.linalg.lsqr(A.as_linear_operator(), b)",
+    **dict.fromkeys(["sort", "argsort", "msort"], "A.topk(k, dim) for the k greatest elements, in their order"),
+    "eye": "A.copy_(torch.eye(*A.shape).sparse_mask(A)) in place of torch.nn.init.eye_(A)",
+    "median": "A.kthvalue((n + 1) // 2, dim) for the medians of n elements each",
 }
-"""What there is in place of torch's functions of dense matrices, by their names without that of the module."""
+"""What there is in place of functions that are torch's alone, by their names without that of the module."""
 
 
 def _facts(arguments: Iterable[Any]) -> str:

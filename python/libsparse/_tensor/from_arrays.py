@@ -14,20 +14,20 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, validate
 from libsparse._storage.format import Format
 
-from .arguments import one_an_entry, split_blocks
+from .arguments import given_shape, one_an_entry, split_blocks
 from .in_graphs import one_node
 from .sparse_tensor import SparseTensor, dress
 
 
 @one_node
-def from_csr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool = True) -> SparseTensor:
+def from_csr(crow: Any, col: Any, values: Any, shape: Sequence[int] | None = None, check: bool = True) -> SparseTensor:
     """A CSR matrix from its arrays; the arrays of indices are copied, autograd follows `values`.
 
     Args:
         crow: (rows + 1,), where each row starts.
         col: (nnz,), ascending in each row.
         values: (nnz,), or None for a tensor that is only a pattern.
-        shape: (rows, columns).
+        shape: (rows, columns), which has to be given.
         check: Whether to verify contents, not only lengths. Without it, arrays that are not as described give wrong
             results, or crash the process.
 
@@ -35,18 +35,19 @@ def from_csr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool
         >>> ls.from_csr([0, 1, 2], [1, 0], [2.0, 1.0], (2, 2)).to_dense().tolist()
         [[0.0, 2.0], [1.0, 0.0]]
     """
-    return _compressed("csr", (crow, col), values, shape, check, checks.Names("crow", "col", "row"))
+    size = given_shape(shape, "(len(crow) - 1, int(col.max()) + 1)")
+    return _compressed("csr", (crow, col), values, size, check, checks.Names("crow", "col", "row"))
 
 
 @one_node
-def from_csc(ccol: Any, row: Any, values: Any, shape: Sequence[int], check: bool = True) -> SparseTensor:
+def from_csc(ccol: Any, row: Any, values: Any, shape: Sequence[int] | None = None, check: bool = True) -> SparseTensor:
     """A CSC matrix from its arrays; as `from_csr`.
 
     Args:
         ccol: (columns + 1,), where each column starts.
         row: (nnz,), ascending in each column.
         values: (nnz,), or None.
-        shape: (rows, columns).
+        shape: (rows, columns), which has to be given.
         check: Whether to verify contents, not only lengths. Without it, arrays that are not as described give wrong
             results, or crash the process.
 
@@ -54,18 +55,19 @@ def from_csc(ccol: Any, row: Any, values: Any, shape: Sequence[int], check: bool
         >>> ls.from_csc([0, 1, 2], [1, 0], [1.0, 2.0], (2, 2)).to_dense().tolist()
         [[0.0, 2.0], [1.0, 0.0]]
     """
-    return _compressed("csc", (ccol, row), values, shape, check, checks.Names("ccol", "row", "column"))
+    size = given_shape(shape, "(int(row.max()) + 1, len(ccol) - 1)")
+    return _compressed("csc", (ccol, row), values, size, check, checks.Names("ccol", "row", "column"))
 
 
 @one_node
-def from_bsr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool = True) -> SparseTensor:
+def from_bsr(crow: Any, col: Any, values: Any, shape: Sequence[int] | None = None, check: bool = True) -> SparseTensor:
     """A matrix of dense blocks from the arrays of torch's BSR; blocks may stand out of the shape.
 
     Args:
         crow: (rows of blocks + 1,), where each row of blocks starts.
         col: (blocks,), ascending in each row, counted in blocks.
         values: (blocks, height, width).
-        shape: (rows, columns).
+        shape: (rows, columns), which has to be given.
         check: Whether to verify contents, not only lengths. Without it, arrays that are not as described give wrong
             results, or crash the process.
 
@@ -81,8 +83,9 @@ def from_bsr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool
         raise ShapeError(
             f"values has shape {tuple(blocks.shape)}; expected (blocks, height, width), with {count} blocks as in col"
         )
-    format = f"bsr({blocks.shape[1]},{blocks.shape[2]})"
-    return _compressed(format, (crow, col), blocks.reshape(-1), shape, check, called)
+    height, width = blocks.shape[1:]
+    size = given_shape(shape, f"({height} * (len(crow) - 1), {width} * (int(col.max()) + 1))")
+    return _compressed(f"bsr({height},{width})", (crow, col), blocks.reshape(-1), size, check, called)
 
 
 @one_node
@@ -121,10 +124,9 @@ def from_levels(
 
 
 def _compressed(
-    format: str, arrays: tuple[Any, Any], values: Any, shape: Any, check: bool, called: checks.Names
+    format: str, arrays: tuple[Any, Any], values: Any, whole: torch.Size, check: bool, called: checks.Names
 ) -> SparseTensor:
     """A matrix of two levels, of which the second has these arrays; `called` names them in messages."""
-    whole = validate.shape(shape)
     if type(values) in PLAIN and values.ndim == 1 and values.layout is torch.strided and values.is_cpu:
         known = compressed_pattern(format, whole, *arrays, check)
         if known is not None and known.size == values.numel():

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._ops.indexing.entries import check_extents, integer
 from libsparse._storage import memory, validate
 from libsparse._storage.format import Format
 
@@ -47,24 +48,41 @@ def eye(n: int, m: int | None = None, format: str | Format = "csr", dtype: torch
 
 
 @one_node
-def diag(values: Tensor, format: str | Format = "csr") -> SparseTensor:
-    """The square matrix with `values` on its diagonal, all of them stored; differentiable.
+def diag(values: Tensor, diagonal: int | str | Format = 0, format: str | Format | None = None) -> SparseTensor:
+    """The square matrix with `values` on a diagonal, all of them stored; differentiable.
 
     Args:
-        values: (n,).
-        format: The format.
+        values: (n,), dense or sparse. Elements that a sparse vector does not store count with its fill value: where
+            that is 0, the matrix does not store them, either.
+        diagonal: How much the column of each value is larger than its row. A format in this place is the next argument.
+        format: The format; `csr` by default.
+
+    Raises:
+        ShapeError: `values` is no vector, or the matrix would have extents that do not fit 64 bits.
+        DtypeError: `diagonal` is neither an int nor a format.
 
     Example:
         >>> ls.diag(torch.tensor([1.0, 2.0])).to_dense().tolist()
         [[1.0, 0.0], [0.0, 2.0]]
+        >>> ls.diag(torch.tensor([3.0]), 1).to_dense().tolist()
+        [[0.0, 3.0], [0.0, 0.0]]
     """
+    if format is None and isinstance(diagonal, (str, Format)):
+        format, diagonal = diagonal, 0
+    offset, wanted = integer("diag: diagonal", diagonal), "csr" if format is None else format
     values = validate.tensor("values", values)
     if values.ndim != 1:
         raise ShapeError(f"values has shape {tuple(values.shape)}; expected a vector (n,); see torch.diag, A.set_diag")
+    if isinstance(values, SparseTensor):
+        if values.fill_value == 0:
+            matrix: SparseTensor = torch.diag(values, offset)  # type: ignore[assignment]
+            return matrix.to_format(wanted)
+        values = values.to_dense()
+    extent = values.shape[0] + abs(offset)
+    check_extents([extent], "diag")
     line = torch.arange(values.shape[0], device="cpu")
-    return assembled(
-        [line, line], one_an_entry("values", values, line.numel()), torch.Size((line.numel(),) * 2), format
-    )
+    coords = [line - offset, line] if offset < 0 else [line, line + offset]
+    return assembled(coords, one_an_entry("values", values, line.numel()), torch.Size((extent, extent)), wanted)
 
 
 @one_node

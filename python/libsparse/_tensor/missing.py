@@ -14,26 +14,46 @@ from libsparse._lang.errors import MissingAttributeError
 from . import dispatch_table
 
 _ELSEWHERE = {
-    "toarray": "to_dense()",
-    "todense": "to_dense()",
-    "asformat": "to_format(...)",
-    "getnnz": "nnz",
-    "eliminate_zeros": "map(...), or ls.tensor(A.to_dense())",
-    "sum_duplicates": "coalesce()",
-    "indptr": "crow_indices() of a tensor in format csr",
-    "rowptr": "crow_indices() of a tensor in format csr",
-    "crow": "crow_indices() of a tensor in format csr",
-    "ccol": "ccol_indices() of a tensor in format csc",
-    "sparse_sizes": "shape",
-    "weight": "val",
-    "value": "val",
-    **{name: f"values(), or ls.dglsp.{name}(A, dim)" for name in ("reduce", "smax", "smean", "smin", "sprod")},
-    "compact": "ls.dglsp.compact(A, dim)",
+    **dict.fromkeys(("toarray", "todense"), "A.to_dense()"),
+    "asformat": 'A.to_format("csr")',
+    **dict.fromkeys(("tolil", "todok"), "A.to_scipy().{name}()"),
+    **dict.fromkeys(("astype", "asfptype"), "A.to(dtype)"),
+    "copy": "A.clone()",
+    "getrow": "A[i]",
+    "getcol": "A[:, i]",
+    "power": "A ** n",
+    "setdiag": "A.set_diag(d)",
+    "get_diag": "A.diagonal()",
+    "remove_diag": "A.triu(1) + A.tril(-1)",
+    "getnnz": "A.nnz or, for each column, torch.count_nonzero(A, 0)",
+    "rowcount": "torch.count_nonzero(A, 1)",
+    "colcount": "torch.count_nonzero(A, 0)",
+    "eliminate_zeros": "A.sparse_mask(ls.from_mask(A != 0))",
+    "sum_duplicates": "A.coalesce()",
+    **dict.fromkeys(("indptr", "rowptr", "crow"), "A.crow_indices() of a tensor in format csr"),
+    **dict.fromkeys(("colptr", "ccol"), "A.ccol_indices() of a tensor in format csc"),
+    **dict.fromkeys(("sparse_sizes", "sizes"), "A.shape"),
+    "sparse_size": "A.size(0)",
+    "sparse_reshape": "A.reshape(n, m)",
+    **dict.fromkeys(("weight", "value"), "A.val"),
+    **dict.fromkeys(("set_value", "set_value_"), "A.with_values(v)"),
+    "has_value": "A.values(), which are true for all entries of a tensor that is only a pattern",
+    "mul_nnz": "A.with_values(A.values() * v)",
+    "add_nnz": "A.with_values(A.values() + v)",
+    **dict.fromkeys(("spmm", "spmv"), "A @ x or, with another reduction, ls.matmul(A, x, reduce='mean')"),
+    "spspmm": "A @ B",
+    "is_symmetric": "torch.equal(A, A.T)",
+    "to_symmetric": "torch.maximum(A, A.T)",
+    "to_torch_sparse_coo_tensor": "A.to_sparse_coo()",
+    "to_torch_sparse_csr_tensor": "A.to_sparse_csr()",
+    "saint_subgraph": "A[nodes][:, nodes]",
+    **dict.fromkeys(("reduce", "smax", "smean", "smin", "sprod"), "A.values() or ls.dglsp.{name}(A, 1)"),
+    "compact": "ls.dglsp.compact(A, 0)",
     "range_select": "A[start:end] or A[:, start:end]",
     "sample": "ls.sampling.neighbors(A, seeds, fanouts)",
     "has_duplicate": "A as it is: values of coordinates that come twice have been added",
 }
-"""What SciPy, DGL and torch_sparse call what a SparseTensor has by another name."""
+"""What there is in place of attributes that tensors of SciPy, DGL and torch_sparse have; `{name}` is that name."""
 
 _FUNCTIONS_ELSEWHERE = {
     **dict.fromkeys(("from_dense", "from_numpy", "to_sparse", "array", "as_tensor", "from_array"), "tensor(...)"),
@@ -91,11 +111,19 @@ def _missing(tensor: Any, name: str) -> Any:
     message = f"an ls.SparseTensor has no attribute {name!r}"
     if name.startswith("_") or hasattr(type(tensor), name):  # torch probes for many of its own
         raise MissingAttributeError(message)
-    other = _ELSEWHERE.get(name) or _conversion(name)
-    hint = f"use A.{other}" if other else suggestion(name, dir(type(tensor))) or "dir(A) lists those that it has"
+    other = _ELSEWHERE.get(name, "").format(name=name) or _conversion(name)
+    hint = f"use {other}" if other else suggestion(name, _served(type(tensor))) or "dir(A) lists those that it has"
     pattern = tensor.__dict__.get("_pattern")
     facts = f" (shape {tuple(pattern.shape)}, format {pattern.format})" if pattern is not None else ""
     raise MissingAttributeError(f"{message}{facts}; {hint}")
+
+
+def _served(kind: type) -> list[str]:
+    """The attributes of a class of sparse tensors, without methods of torch's that refuse them."""
+    known = {*dispatch_table.handlers, *dispatch_table.passed}
+    found = {name: getattr(kind, name, None) for name in dir(kind)}
+    own = {name: value for name, value in found.items() if value is not getattr(torch.Tensor, name, None)}
+    return [name for name, value in found.items() if name in own or not callable(value) or value in known]
 
 
 class NamedAttributes:
@@ -110,4 +138,4 @@ def _conversion(name: str) -> str:
     format = name.removeprefix("to").removeprefix("_")
     if name == format or format not in _FORMATS:
         return ""
-    return f'to_format("{format}(4,4)")' if format in ("bsr", "bsc") else f'to_format("{format}")'
+    return f'A.to_format("{format}(4,4)")' if format in ("bsr", "bsc") else f'A.to_format("{format}")'

@@ -163,6 +163,7 @@ is_pinned is_shared | A.{name}() -> False
 is_sparse requires_grad | A.{name} -> False
 item | A[:1, 1:].{name}() -> 2.0
 kron | A.{name}(ls.eye(2)).shape -> torch.Size([4, 4])
+kthvalue | A.{name}(2).values.tolist() -> [2.0, 1.0]
 ldexp | A.{name}(torch.tensor(1)).to_dense().tolist() -> [[0.0, 4.0], [2.0, 0.0]]
 ldexp_ | A.clone().{name}(torch.tensor(1)).to_dense().tolist() -> [[0.0, 4.0], [2.0, 0.0]]
 lerp | A.{name}(A, 0.5).to_dense().tolist() -> [[0.0, 2.0], [1.0, 0.0]]
@@ -243,6 +244,7 @@ as_linear_operator | A.{name}().matvec([1.0, 1.0]).tolist() -> [2.0, 1.0]
 to_scipy | A.{name}().format -> 'csr'
 to_sparse to_sparse_coo to_sparse_csc to_sparse_csr | A.{name}().shape -> torch.Size([2, 2])
 to_torch | A.{name}(torch.sparse_coo).shape -> torch.Size([2, 2])
+topk | A.{name}(1).indices.tolist() -> [[1], [0]]
 tolist | A.{name}() -> [[0.0, 2.0], [1.0, 0.0]]
 trace | A.{name}().item() -> 0.0
 tril | A.{name}().to_dense().tolist() -> [[0.0, 0.0], [1.0, 0.0]]

@@ -106,7 +106,9 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     if not is_sparse(source):
         raise DtypeError(
             f"copy_: the target ({to_operand(target)}) is sparse, and the source no SparseTensor; use ls.tensor, or "
-            "assign=True to load a state of the other kind"
+            "assign=True to load a state of the other kind, or A.copy_(x.sparse_mask(A)) for the elements of a dense x "
+            "at the entries of A: torch.nn.init.orthogonal_ makes a dense matrix, and takes x first; functions that "
+            "draw each value by itself, such as torch.nn.init.xavier_uniform_, take A"
         )
     comparable = target.shape == source.shape  # and so the format is one of the source's modes
     own, found = to_operand(target), to_operand(source.to_format(target.format) if comparable else source)

@@ -91,6 +91,9 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """`value` where the mask is true, the tensor elsewhere; 0 keeps it sparse, also where the mask is dense."""
     source = to_operand(input)
     dtype = source.dtype
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise DtypeError(f"masked_fill of a tensor ({source}): the mask is {kind}; expected a bool one: use mask != 0")
     if isinstance(value, (int, float)) and value == 0:
         return torch.where(mask, False, input)  # of all dtypes the one that promotes no other
     if isinstance(value, (int, float)) and dtype.is_floating_point:

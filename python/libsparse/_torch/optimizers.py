@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from torch import Tensor
 from torch.optim import optimizer as hooks
@@ -23,6 +23,9 @@ _NAME = "libsparse"  # among the hooks of an optimizer
 
 _lent: WeakKeyDictionary[Any, list[tuple[SparseTensor, Tensor]]] = WeakKeyDictionary()
 """The sparse parameters of the optimizers that are in a step, each with its values."""
+
+_stepped: WeakSet[Any] = WeakSet()
+"""The optimizers that have made a step with a sparse parameter: what they keep follows its entries."""
 
 
 def _lend_values(optimizer: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
@@ -41,6 +44,7 @@ def _lend_values(optimizer: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | No
     if not lent:
         return None
     _lent[optimizer] = lent
+    _stepped.add(optimizer)
     return tuple(_guarded(optimizer, a) for a in args), {n: _guarded(optimizer, a) for n, a in kwargs.items()}
 
 
@@ -48,6 +52,15 @@ def settle(optimizer: Any) -> None:
     """Gives an optimizer its sparse parameters and their state back, if its last step raised."""
     if optimizer in _lent:
         _take_back(optimizer, (), {})
+
+
+def keepers(param: SparseTensor, given: Any = None) -> list[Any]:
+    """The optimizers that have made a step with a sparse parameter and keep state for it, and one that was given."""
+    known = [*_stepped] if given is None or given in _stepped else [*_stepped, given]
+    for optimizer in known:
+        if optimizer is given or any(lent is param for lent, _ in _lent.get(optimizer, ())):
+            settle(optimizer)
+    return [optimizer for optimizer in known if param in optimizer.state]
 
 
 def _guarded(optimizer: Any, closure: Any) -> Any:

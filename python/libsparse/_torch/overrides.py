@@ -47,7 +47,7 @@ _nested = 0  # how many `override` blocks are open
 _saved: list[tuple[Any, str, Any, Any]] = []
 """The places in torch with stand-ins: the place, the name, what was there, and the stand-in."""
 _replaced: list[tuple[Any, str, Any, Any]] = []
-"""Those of the last time that there were any."""
+"""The most that there have been: another library may have taken some away for a while."""
 
 
 def enable() -> None:
@@ -95,17 +95,15 @@ def override() -> Iterator[None]:
 def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
     global _enabled, _nested
     with _lock:
-        _enabled, _nested = _enabled if enabled is None else enabled, _nested + nested
-        active = _enabled or _nested > 0
-        if active and not _saved:
-            if not _replaced or any(vars(place).get(name, _MISSING) is not own for place, name, own, _ in _replaced):
-                know_replaced()  # other libraries may have put their own functions there since the last time
-                _replaced[:] = [(p, name, vars(p).get(name, _MISSING), stand_in) for p, name, stand_in in _places()]
-            for place, name, own, stand_in in _replaced:
-                _saved.append((place, name, own, stand_in))
-                setattr(place, name, stand_in)
-                _name_for_scripts(stand_in)
-        elif not active:
+        now_enabled, now_nested = _enabled if enabled is None else enabled, _nested + nested
+        active = now_enabled or now_nested > 0
+        places = _places_now() if active and not _saved else []
+        _enabled, _nested = now_enabled, now_nested
+        for place, name, own, stand_in in places:
+            _saved.append((place, name, own, stand_in))
+            setattr(place, name, stand_in)
+            _name_for_scripts(stand_in)
+        if not active:
             while _saved:
                 place, name, original, stand_in = _saved.pop()
                 _builtins._get_builtin_table().pop(id(stand_in), None)
@@ -120,16 +118,32 @@ def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
 leave_alone(enable, disable, _change)  # a compiled function may switch: its graph breaks there
 
 
+def _places_now() -> list[tuple[Any, str, Any, Any]]:
+    """The places in torch that are replaced, with what is there: those of the last time, if that is still there."""
+    if _replaced and all(vars(place).get(name, _MISSING) is own for place, name, own, _ in _replaced):
+        return _replaced
+    know_replaced()  # other libraries have put their own functions there
+    found = [(p, name, _torchs(vars(p).get(name, _MISSING)), stand_in) for p, name, stand_in in _places()]
+    if len(found) >= len(_replaced):
+        _replaced[:] = found
+    return found
+
+
 def _places() -> Iterator[tuple[Any, str, Any]]:
     """The places in torch of the functions and properties that are replaced, with their stand-ins."""
     for place in (torch, torch.sparse, torch.special, torch.linalg, Tensor, F):
         owners = place.__mro__ if isinstance(place, type) else (place,)
         for name in dict.fromkeys(name for owner in owners for name in vars(owner)):
-            found: Any = getattr(place, name, None)
+            found = _torchs(getattr(place, name, None))
             if id(found) in overridable:
                 yield place, name, _routed(found, overridable[id(found)])
     for name in PROPERTIES:
         yield Tensor, name, property(_routed(getter(name), "compressed"))
+
+
+def _torchs(found: Any) -> Any:
+    """What stands in a place, torch's own where another library has put back a stand-in that it found in a block."""
+    return found.__wrapped__ if native is not None and type(found) is native.StandIn else found
 
 
 @functools.cache

@@ -23,8 +23,13 @@ from .registry import implements, named
 
 
 @implements(torch.matmul, torch.spmm, Tensor.matmul, Tensor.__matmul__, layouts=True, ranks=(1, 2))
-def matmul(input: Any, other: Any) -> Any:
-    """The product of vectors, matrices or batches of matrices."""
+def matmul(input: Any, other: Any, reduce: Any = None) -> Any:
+    """The product of vectors, matrices or batches of matrices; torch_sparse's has another argument."""
+    if reduce is not None:
+        raise DtypeError(
+            f"torch.matmul of an ls.SparseTensor takes no reduction, and got {reduce!r}; use "
+            f"ls.matmul(A, x, reduce={reduce!r})"
+        )
     return products.matmul(input, other)
 
 

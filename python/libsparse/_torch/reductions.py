@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, MissingKernelError, ShapeError
-from libsparse._ops import elementwise, extrema, moments, pointwise, reductions
+from libsparse._ops import elementwise, extrema, moments, pointwise, ranking, reductions
 from libsparse._ops import softmax as masked
 from libsparse._ops.assemble import to_dense
 from libsparse._ops.operands import broadcasts, is_tensor, to_operand
@@ -27,6 +27,8 @@ implements(torch.amin, Tensor.amin, layouts="raises")(reductions.amin)
 implements(torch.count_nonzero, Tensor.count_nonzero, layouts="raises")(reductions.count_nonzero)
 implements(torch.argmax, Tensor.argmax, layouts="raises")(extrema.argmax)
 implements(torch.argmin, Tensor.argmin, layouts="raises")(extrema.argmin)
+implements(torch.topk, Tensor.topk, layouts="raises")(ranking.topk)
+implements(torch.kthvalue, Tensor.kthvalue, layouts="raises")(ranking.kthvalue)
 implements(torch.norm, Tensor.norm, layouts="raises")(moments.norm)
 implements(torch.logsumexp, Tensor.logsumexp, torch.special.logsumexp, layouts="raises")(moments.logsumexp)
 

@@ -150,10 +150,9 @@ class SparseLinear(nn.Module):
 
         Args:
             fraction: Of the stored weights, from 0 to 1.
-            optimizer: The optimizer that has the weight, which has to be passed where there is one: what it keeps for
-                each stored weight (momentum, moments) goes with the weight. An optimizer that is not passed keeps state
-                of the old entries: its next step raises an error of torch's where their number has changed, and takes
-                that of other weights where `grow` has made it the same; make a new one then.
+            optimizer: An optimizer that has the weight. What optimizers keep for each stored weight (momentum, moments)
+                goes with the weight. Those that have made a step with it are known; one whose state was loaded has to
+                be passed if `prune` or `grow` comes before its first step, or its state stays that of the old entries.
             signs_apart: See above; only without blocks.
 
         Returns:

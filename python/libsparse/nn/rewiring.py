@@ -146,27 +146,26 @@ def _counted(count: int) -> int:
 
 
 def take_over(weight: Any, changed: Any, before: Blocks, keys: Tensor, optimizer: Any) -> None:
-    """Gives a parameter the entries and values of another tensor, and the optimizer's state the same entries.
+    """Gives a parameter the entries and values of another tensor, and the state of optimizers the same entries.
 
     Args:
         weight: The parameter; it stays the same object.
         changed: What it becomes.
         before: What it was.
         keys: The keys of the blocks of `changed`, ascending.
-        optimizer: One that has the parameter, or None.
+        optimizer: One that has the parameter, beside those that have made a step with it; or None.
     """
-    if optimizer is not None:
-        optimizers.settle(optimizer)
-    state = {} if optimizer is None else optimizer.state.get(weight, {})
     old, order = before.keys.sort()
     place = torch.searchsorted(old, keys).clamp(max=max(len(old) - 1, 0))
     known = old[place] == keys if len(old) else torch.zeros_like(keys, dtype=torch.bool)
-    for name, value in state.items():
-        if isinstance(value, Tensor) and value.ndim == 1 and value.numel() == before.values.numel():
-            parts = value.reshape(before.values.shape)
-            moved = parts.new_zeros(len(keys), parts.shape[1])
-            moved[known] = parts[order[place[known]]]
-            state[name] = moved.view(-1)
+    for keeper in optimizers.keepers(weight, optimizer):
+        state = keeper.state[weight]
+        for name, value in state.items():
+            if isinstance(value, Tensor) and value.ndim == 1 and value.numel() == before.values.numel():
+                parts = value.reshape(before.values.shape)
+                moved = parts.new_zeros(len(keys), parts.shape[1])
+                moved[known] = parts[order[place[known]]]
+                state[name] = moved.view(-1)
     weight.data, weight.grad = changed, None
 
 

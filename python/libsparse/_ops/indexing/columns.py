@@ -106,6 +106,7 @@ def _every(found: Conversion, step: int) -> Conversion:
     pattern, places = found.pattern, found.source
     outer, inner = pattern.format.order
     crd = pattern.compressed(1)[1]
+    step = min(step, max(pattern.shape[inner], 1))  # of which coordinates have the dtype
     numbers = crd // step
     selected = kept(pattern, numbers * step == crd)
     assert places is not None

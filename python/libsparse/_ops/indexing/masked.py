@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime.arrays import written_pattern
 from libsparse._runtime.problem import Operand
 from libsparse._storage import boxes, ordinary
 from libsparse._storage.conversion import Conversion, taken
+from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -29,13 +31,19 @@ def true_entries(mask: Operand, format: str | Format | None) -> Operand:
     """The pattern of the true elements of a sparse bool tensor: its own where all that it stores are true.
 
     Raises:
-        UnsupportedError: Elements that are not stored are true.
+        UnsupportedError: Elements that are not stored are true, or `torch.vmap` has a batch of them.
     """
     mask.need_zero_fill("from_mask")
     pattern = mask.sparsity
-    true = pattern.entries(mask.values.detach())
+    refuse_jit_trace()
+    true = ordinary.unwrapped(pattern.entries(mask.values.detach()))
+    if ordinary.is_wrapped(true):
+        raise UnsupportedError(
+            f"from_mask: a mask ({mask}) that depends on what torch.vmap maps over has another pattern for each item; "
+            "make a tensor of each item"
+        )
     wanted = pattern.format if format is None else Format(format).resolve(mask.ndim)
-    with ordinary.tensors(of_fakes=pattern.traced):
+    with ordinary.tensors(of_fakes=pattern.traced or ordinary.is_traced()):
         if wanted != pattern.format:
             found = pack(entries_of(pattern).keep(true), wanted)
         elif bool(true.all()):
