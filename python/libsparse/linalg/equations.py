@@ -11,7 +11,7 @@ from torch import Tensor
 
 import libsparse as ls
 
-from . import krylov
+from . import krylov, single
 from .checks import count, scaled, square_matrix, taken, tolerance, vector
 
 _RESTART = 30  # steps of GMRES whose vectors are kept
@@ -149,12 +149,18 @@ def _iterate(matrix: ls.SparseTensor, b: Tensor, start: Tensor, setting: _Settin
     matrix, factor = scaled(matrix)
     b, start = b / sizes, start / sizes / factor
     within = (setting.rtol * torch.linalg.vector_norm(b, dim=0)).maximum(setting.atol / sizes)
-    inverse = setting.inverse
-    precondition = _same if inverse is None else lambda x: inverse(x) / factor
-    system = krylov.System(lambda x: matrix @ x, precondition, b, within, setting.maxiter)
+    inverse = None if setting.inverse is None else (lambda x: setting.inverse(x) / factor)
     if setting.method == "gmres":
-        return krylov.gmres(system, start, _RESTART) * factor * sizes
-    return {"cg": krylov.cg, "bicgstab": krylov.bicgstab}[setting.method](system, start) * factor * sizes
+        multiply = (lambda x: (matrix @ x[:, 0])[:, None]) if b.shape[1] == 1 else (lambda x: matrix @ x)
+        x = krylov.gmres(krylov.System(multiply, inverse, b, within, setting.maxiter), start, _RESTART)
+    elif b.shape[1] == 1:
+        one = None if inverse is None else (lambda x: inverse(x[:, None])[:, 0])
+        system = krylov.System(lambda x: matrix @ x, one, b[:, 0], within, setting.maxiter)
+        x = {"cg": single.cg, "bicgstab": single.bicgstab}[setting.method](system, start[:, 0])[:, None]
+    else:
+        system = krylov.System(lambda x: matrix @ x, inverse, b, within, setting.maxiter)
+        x = {"cg": krylov.cg, "bicgstab": krylov.bicgstab}[setting.method](system, start)
+    return x * factor * sizes
 
 
 class _Called:
@@ -199,10 +205,6 @@ def _adjoint(setting: _Setting, pattern: ls.Pattern) -> _Setting:
     elif setting.method != "cg":
         inverse = None
     return replace(setting, pattern=pattern, inverse=inverse)
-
-
-def _same(columns: Tensor) -> Tensor:
-    return columns
 
 
 def _inverse(M: Any, A: ls.SparseTensor, dtype: torch.dtype) -> Callable[[Tensor], Tensor] | None:
