@@ -49,7 +49,8 @@ def solve(
     Args:
         A: (n, n), of a floating or complex dtype, in any format.
         b: (n,), or (n, k) for k right-hand sides, each of which is solved to its own tolerance.
-        method: `cg`, for Hermitian positive definite A; `gmres` or `bicgstab`, for any; `direct`, SciPy's sparse LU.
+        method: `cg` (Hestenes and Stiefel 1952), for Hermitian positive definite A; `gmres` (Saad and Schultz 1986) or
+            `bicgstab` (van der Vorst 1992), for any; `direct`, SciPy's sparse LU, whose factors A's pattern keeps.
         M: An approximate inverse of A, as a matrix (n, n), sparse or dense, or as a function of (n, k). The adjoint
             equations take the adjoint of a matrix; a function is taken for its own adjoint by `cg`, and left out by
             others. `cg` needs M to be Hermitian positive definite. There is no gradient in M: it changes no solution.
@@ -84,13 +85,17 @@ def solve(
     rtol, atol = tolerance("solve", "rtol", rtol), tolerance("solve", "atol", atol)
     most = 10 * len(b) if maxiter is None else count("solve", "maxiter", maxiter)
     if method == "direct":
-        solution: Tensor = torch.sparse.spsolve(matrix, right)
-        return solution.to(dtype)
+        return _direct(matrix, right).to(dtype)
     setting = _Setting(matrix.pattern, method, _inverse(M, matrix, dtype), rtol, atol, most)
     columns = right if right.ndim == 2 else right[:, None]
     start = torch.zeros_like(columns) if x0 is None else x0.detach().to(wide).reshape(columns.shape)
     x: Tensor = _Solution.apply(matrix.values(), columns, start, setting)
     return x.reshape(b.shape).to(dtype)
+
+
+def _direct(A: Any, b: Tensor) -> Tensor:
+    solution: Tensor = torch.sparse.spsolve(A, b)
+    return solution
 
 
 def _dtypes(A: ls.SparseTensor, b: Tensor) -> tuple[torch.dtype, torch.dtype]:
