@@ -52,13 +52,15 @@ def converge(name: str, space: Space, k: int, tol: float, restarts: int) -> None
         values, estimates = space.expand()
         spent += space.size
         rounding = torch.finfo(values.dtype).eps * values.abs().max()
-        done = int((estimates[:k] <= (tol * values[:k].abs()).maximum(rounding)).sum())
-        total = float(values[:k].sum())
+        arrived = estimates <= (tol * values.abs()).maximum(rounding)
+        done, total = int(arrived[:k].sum()), float(values[:k].sum())
         if done == k and total > least:
             if not space.misses(k, tol, spent):
                 return
             least = total + float(10 * rounding)
             space.restart(k, fresh=True)
+        elif done == k and bool(arrived[k]):  # the largest value outside has been found, and is none of the first
+            return
         else:  # More than k are kept, so that values near the last ones keep their vectors, copies above all.
             space.restart(min(k + done + 3, (space.size + k) // 2))
     raise ConvergenceError(
