@@ -99,6 +99,18 @@ def test_copies_and_spaces_that_end(name: str, k: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("copies", [2, 12, 50])
+def test_more_copies_than_a_restart_keeps(copies: int, dtype: torch.dtype) -> None:
+    """Each copy arises from rounding errors while others have just converged; mixtures of them did not converge."""
+    values = torch.linspace(0, 1, 300, dtype=torch.float64)
+    values[-copies:] = 2
+    dense = turned(values).to(dtype)
+    for k in (2, 8):
+        check_eigenvalues(dense, k, True)
+        check_singular_values(dense, k)
+
+
+@pytest.mark.parametrize("dtype", REAL)
 def test_small_singular_values_are_as_accurate_as_large_ones(dtype: torch.dtype) -> None:
     torch.manual_seed(4)
     left, right = (torch.linalg.qr(torch.randn(n, N, dtype=torch.float64))[0] for n in (200, N))

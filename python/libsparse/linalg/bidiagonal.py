@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .restarts import Map, draw, exceeded, normalise, remove
+from .restarts import Map, draw, exceeded, normalise, remove, separate
 
 
 class Bidiagonal:
@@ -35,7 +35,7 @@ class Bidiagonal:
         self._right = torch.zeros(size + 1, shape[1], dtype=dtype, device="cpu")
         self._small = self._left.real.new_zeros(size, size)
         self._kept = 0
-        self._last = self._scale = 0.0
+        self._scale = 0.0
         draw(self._right[:0], self._right[0])
 
     def expand(self) -> tuple[Tensor, Tensor]:
@@ -57,10 +57,10 @@ class Bidiagonal:
             self._scale = max(self._scale, beside[-1])
         self._small.diagonal()[kept:] = self._small.new_tensor(diagonal)
         self._small.diagonal(1)[kept:] = self._small.new_tensor(beside[:-1])
-        self._last = beside[-1]
         self._outer, self._values, inner = torch.linalg.svd(self._small)
         self._inner = inner.T
-        return self._values, self._last * self._outer[-1].abs()
+        self._couplings = separate(self._values, beside[-1] * self._outer[-1], self._outer, self._inner)
+        return self._values, self._couplings.abs()
 
     def restart(self, keep: int, fresh: bool = False) -> None:
         """Keeps the singular vectors of the largest values."""
@@ -73,7 +73,7 @@ class Bidiagonal:
             draw(self._right[:keep], self._right[keep])
         else:
             self._right[keep] = after
-            self._small[:keep, keep] = self._last * self._outer[-1, :keep]
+            self._small[:keep, keep] = self._couplings[:keep]
         self._kept = keep
 
     def misses(self, k: int, tol: float, steps: int) -> bool:

@@ -10,7 +10,7 @@ import math
 import torch
 from torch import Tensor
 
-from .restarts import Map, draw, exceeded, normalise, remove
+from .restarts import Map, draw, exceeded, normalise, remove, separate
 
 
 class Lanczos:
@@ -35,7 +35,7 @@ class Lanczos:
         self._spare = torch.zeros_like(self._basis)
         self._small = self._basis.real.new_zeros(size, size)
         self._kept = 0
-        self._last = self._scale = 0.0
+        self._scale = 0.0
         self._least = math.inf
         draw(self._basis[:0], self._basis[0])
 
@@ -53,11 +53,11 @@ class Lanczos:
             beside.append(normalise(image, basis[: step + 1], basis[step + 1], self._scale))
         self._small.diagonal()[kept:] = self._small.new_tensor(diagonal)
         self._small.diagonal(-1)[kept:] = self._small.new_tensor(beside[:-1])
-        self._last = beside[-1]
         values, vectors = torch.linalg.eigh(self._small)  # which reads the lower half
         self._values, self._vectors = values.flip(0), vectors.flip(1)
+        self._couplings = separate(self._values, beside[-1] * self._vectors[-1], self._vectors)
         self._least = min(self._least, float(values[0]))
-        return self._values, self._last * self._vectors[-1].abs()
+        return self._values, self._couplings.abs()
 
     def restart(self, keep: int, fresh: bool = False) -> None:
         """Keeps the Ritz vectors of the largest values."""
@@ -69,7 +69,7 @@ class Lanczos:
             draw(self._basis[:keep], self._basis[keep])
         else:
             self._basis[keep] = after
-            self._small[keep, :keep] = self._last * self._vectors[-1, :keep]
+            self._small[keep, :keep] = self._couplings[:keep]
         self._kept = keep
 
     def misses(self, k: int, tol: float, steps: int) -> bool:

@@ -20,6 +20,10 @@ Map = Callable[[Tensor], Tensor]
 
 _DOUBT = 1e-4  # the probability with which `exceeded` may say that there is no larger value where there is one
 
+_NEAR = (
+    2**13
+)  # rounding errors between values of which one may be a copy of the other; more of them takes more restarts
+
 
 class Space(Protocol):
     """A space that `converge` expands and restarts."""
@@ -67,6 +71,54 @@ def converge(name: str, space: Space, k: int, tol: float, restarts: int) -> None
         f"{name}: {done} of {k} vectors have converged after niter={restarts} expansions of a space of {space.size} "
         "vectors; try more niter, a larger tol, or SciPy on A.as_linear_operator()"
     )
+
+
+def separate(values: Tensor, couplings: Tensor, *bases: Tensor) -> Tensor:
+    """Rotates pairs of vectors with nearly equal values so that one has no residual, which mixtures of both have.
+
+    Copies of a multiple value come one after the other, by rounding errors. The decomposition of the small matrix does
+    not tell one that has converged from one that has not, and each mixture would have a part of the residual.
+
+    Args:
+        values: The values of a small matrix, the largest first.
+        couplings: The residual of each of its vectors: a number times the common residual vector.
+        bases: Matrices whose columns are the vectors, which are changed in place.
+
+    Returns:
+        The couplings of the changed vectors.
+    """
+    numbers, sizes = values.tolist(), couplings.tolist()
+    rounding = torch.finfo(values.dtype).eps * max(map(abs, numbers))
+    for i in range(len(numbers)):
+        j = _partner(numbers, sizes, i, rounding)
+        if j is None:
+            continue
+        length = math.hypot(sizes[i], sizes[j])
+        cosine, sine = sizes[j] / length, sizes[i] / length
+        first, second = (j, i) if j < i and numbers[j] - numbers[i] <= 10 * rounding else (i, j)
+        for basis in bases:
+            own, other = basis[:, i].clone(), basis[:, j].clone()
+            basis[:, first], basis[:, second] = cosine * own - sine * other, sine * own + cosine * other
+        sizes[first], sizes[second] = 0.0, length
+    return couplings.new_tensor(sizes)
+
+
+def _partner(values: list[float], sizes: list[float], i: int, rounding: float) -> int | None:
+    """The vector that can take the residual of the i-th: of those with a larger one and nearly its value.
+
+    What a rotation neglects, the difference of the values times the angle, is to be a rounding error.
+    """
+    own, found = abs(sizes[i]), None
+    if own <= rounding:
+        return None
+    for step in (-1, 1):
+        j = i + step
+        while 0 <= j < len(values) and abs(values[i] - values[j]) <= _NEAR * rounding:
+            larger = abs(sizes[j])
+            if larger > own and abs(values[i] - values[j]) * own <= rounding * larger:
+                found = j if found is None or larger > abs(sizes[found]) else found
+            j += step
+    return found
 
 
 def remove(vector: Tensor, rows: Tensor) -> Tensor:
