@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import string
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage.pattern import Pattern
 
 from . import contraction, products
 from .assemble import assemble, to_format
@@ -105,6 +107,8 @@ def matrix_power(a: Any, n: int) -> Any:
 def solve(a: Any, b: Tensor) -> Tensor:
     """The solution x of `a @ x = b` by SciPy's sparse LU; differentiable in the values of `a` and in `b`, twice.
 
+    The factors are kept with the pattern of `a`, and serve equations with the same values, adjoint ones, too.
+
     Args:
         a: (n, n), sparse, of a floating or complex dtype.
         b: (n,) or (n, k), dense.
@@ -113,68 +117,161 @@ def solve(a: Any, b: Tensor) -> Tensor:
         ShapeError: `a` is not square, or `b` has other rows.
         DtypeError: SciPy is not installed, or `a` is not sparse.
     """
+    return _solved("spsolve", a, b, False)
+
+
+def solve_triangular(a: Any, b: Tensor, upper: bool, left: bool, unit: bool) -> Tensor:
+    """The solution of equations with a triangle of a matrix; differentiable as `solve` is.
+
+    Args:
+        a: (n, n), sparse; entries outside of the triangle count as 0.
+        b: (n, k) for `a @ x = b`, (k, n) for `x @ a = b`; dense.
+        upper: Whether the triangle is the upper one.
+        left: Whether `a` is on the left.
+        unit: Whether the elements of the diagonal count as 1.
+
+    Raises:
+        ShapeError: `a` is not square, `b` does not fit, or an element of the diagonal is 0.
+        DtypeError: SciPy is not installed, or `a` is not sparse.
+    """
     if not is_sparse(a):
-        raise DtypeError(f"spsolve: operand 0 is a {type(a).__name__}; expected a sparse matrix")
+        raise DtypeError(f"solve_triangular: A is a {type(a).__name__}; expected a sparse matrix")
+    matrix = to_operand(a, 0)
+    matrix.need_zero_fill("solve_triangular")
+    if is_sparse(b) or b.ndim != 2 or matrix.ndim != 2 or b.shape[0 if left else 1] != matrix.shape[0]:
+        expected = "(n, k)" if left else "(k, n)"
+        raise ShapeError(
+            f"solve_triangular: A ({matrix}), B ({to_operand(b, 1)}); expected (n, n) sparse and {expected} dense"
+        )
+    row, col = matrix.sparsity.coordinates()
+    first, second = (row, col) if upper else (col, row)
+    inside = first < second if unit else first <= second
+    if unit or not bool(inside.all()):
+        row, col, values = row[inside], col[inside], matrix.sparsity.entries(matrix.values)[inside]
+        if unit:
+            diagonal = torch.arange(matrix.shape[0], device="cpu")
+            row, col = torch.cat([row, diagonal]), torch.cat([col, diagonal])
+            values = torch.cat([values, torch.ones(len(diagonal), dtype=values.dtype, device="cpu")])
+        matrix = assemble([row, col], values, matrix.shape, "csc")
+    if left:
+        return _solved("solve_triangular", matrix, b, False)
+    return _solved("solve_triangular", Operand(matrix.sparsity.transposed((1, 0)), matrix.values), b.mT, False).mT
+
+
+def _solved(name: str, a: Any, b: Any, adjoint: bool) -> Tensor:
+    """The solution of `a @ x = b`, or of `a.mH @ x = b`."""
+    if not is_sparse(a):
+        raise DtypeError(f"{name}: operand 0 is a {type(a).__name__}; expected a sparse matrix")
     matrix, right = to_operand(a, 0), to_operand(b, 1)
-    matrix.need_zero_fill("spsolve")
+    matrix.need_zero_fill(name)
     fits = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and right.ndim in (1, 2)
     if not fits or right.pattern is not None or right.shape[0] != matrix.shape[0]:
         raise ShapeError(
-            f"spsolve: operand 0 ({matrix}), operand 1 ({right}); expected (n, n) sparse and (n, ...) dense"
+            f"{name}: operand 0 ({matrix}), operand 1 ({right}); expected (n, n) sparse and (n, ...) dense"
         )
     dtype = torch.promote_types(matrix.dtype, right.dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
         dtype = torch.get_default_dtype()
     plain = to_format(matrix, "csc")
     operands = [plain.with_data(plain.values.to(dtype)), Operand(None, right.values.to(dtype))]
-    return tape.follow(_Solution, _equation(right.ndim - 1), operands)[0]
+    return tape.follow(_AdjointSolution if adjoint else _Solution, _equation(right.ndim - 1, adjoint), operands)[0]
 
 
 @functools.cache
-def _equation(columns: int) -> Problem:
+def _equation(columns: int, adjoint: bool) -> Problem:
     """Linear equations, for autograd: no sum of products, which transforms would take it for."""
-    left, k = ("i", "j"), ("k",) * columns
+    k = ("k",) * columns
     format = contraction.dense_format(1 + columns)
-    return Problem("x = solve(A, b)", True, ("A", "b"), (left, ("i", *k)), ("j", *k), format)
+    text, given, found = ("x = solve(A^H, b)", "j", "i") if adjoint else ("x = solve(A, b)", "i", "j")
+    return Problem(text, True, ("A", "b"), (("i", "j"), (given, *k)), (found, *k), format)
 
 
 class _Solution(tape.Node):
     """The solution of linear equations; its gradients are solutions with the adjoint matrix."""
 
     __slots__ = ()
+    adjoint = False
 
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor | None]:
         matrix, right = self.operands(datas)
-        solution = _factored(matrix, right.values)
+        solution = _factors(matrix).solve(right.values, self.adjoint)
         return solution, solution
 
     def again(self, datas: Sequence[Any]) -> tuple[Tensor, None]:
         """The solution of other equations."""
         matrix, right = self.operands(datas)
-        return solve(matrix, right.values), None
+        return _solved("spsolve", matrix, right.values, self.adjoint), None
 
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
         matrix, right = self.operands(datas)
-        adjoint = Operand(matrix.sparsity.transposed((1, 0)), matrix.values.conj().resolve_conj())
-        change = solve(adjoint, grad)
+        change = _solved("spsolve", matrix, grad, not self.adjoint)
         if not wanted[0]:
             return [None, change]
         # Computed again where it is differentiated: the kept one is no function of the operands to autograd.
-        solution = solve(matrix, right.values) if torch.is_grad_enabled() or kept is None else kept
+        if kept is None or torch.is_grad_enabled():
+            kept = _solved("spsolve", matrix, right.values, self.adjoint)
         row, col = matrix.sparsity.coordinates()
-        product = change.index_select(0, row) * solution.conj().index_select(0, col)
+        left, other = (kept, change) if self.adjoint else (change, kept)
+        product = left.index_select(0, row) * other.conj().index_select(0, col)
         return [-(product.sum(1) if product.ndim == 2 else product), change if wanted[1] else None]
 
 
-def _factored(matrix: Operand, right: Tensor) -> Tensor:
-    try:
-        from scipy.sparse.linalg import splu  # optional, and slow to import
-    except ImportError:
-        raise DtypeError("spsolve needs SciPy's sparse LU: pip install scipy") from None
-    try:
-        factors = splu(to_scipy(matrix).tocsc())
-    except RuntimeError as error:
-        raise ShapeError(f"spsolve: {error}; operand 0 ({matrix}) has no inverse") from None
-    return torch.from_numpy(factors.solve(right.detach().numpy()))
+class _AdjointSolution(_Solution):
+    """The solution of equations with the adjoint of a matrix, by the factors of the matrix itself."""
+
+    __slots__ = ()
+    adjoint = True
+
+
+_MOST = 16_000_000  # numbers that kept factors have together, some 256 MB; the last ones may have more
+_kept: weakref.WeakKeyDictionary[Pattern, _Factors] = weakref.WeakKeyDictionary()
+
+
+class _Factors:
+    """The LU factors of a matrix, or those of its transpose where it is a lower triangle.
+
+    Triangles keep the order of their columns and take the diagonal for pivots: an upper one is the factor U itself.
+    """
+
+    def __init__(self, matrix: Operand) -> None:
+        try:
+            from scipy.sparse.linalg import splu  # optional, and slow to import
+        except ImportError:
+            raise DtypeError("spsolve needs SciPy's sparse LU: pip install scipy") from None
+        self.values = matrix.values.detach().clone()
+        row, col = matrix.sparsity.coordinates()
+        self.is_lower = bool((row >= col).all())
+        plain = to_scipy(matrix)
+        order = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0, "panel_size": 1}
+        try:
+            if self.is_lower:
+                self.factors = splu(plain.T.tocsc(), **order)
+            else:
+                self.factors = splu(plain.tocsc(), **(order if bool((row <= col).all()) else {}))
+        except RuntimeError as error:
+            raise ShapeError(f"spsolve: {error}; operand 0 ({matrix}) has no inverse") from None
+
+    def solve(self, right: Tensor, adjoint: bool) -> Tensor:
+        """The solution of equations with the matrix, or with its adjoint."""
+        array = right.detach().resolve_conj().resolve_neg().numpy()
+        if not self.is_lower:
+            return torch.from_numpy(self.factors.solve(array, "H" if adjoint else "N"))
+        if not adjoint:
+            return torch.from_numpy(self.factors.solve(array, "T"))
+        return torch.from_numpy(self.factors.solve(array.conj()).conj())
+
+
+def _factors(matrix: Operand) -> _Factors:
+    """The factors of a matrix: those of an earlier call if it had the same pattern and equal values."""
+    pattern = matrix.sparsity
+    known = _kept.get(pattern)
+    if known is not None and known.values.dtype == matrix.dtype and torch.equal(known.values, matrix.values):
+        return known
+    found = _Factors(matrix)
+    _kept.pop(pattern, None)
+    _kept[pattern] = found
+    while len(_kept) > 1 and sum(factors.factors.nnz for factors in _kept.values()) > _MOST:
+        _kept.pop(next(iter(_kept)), None)
+    return found

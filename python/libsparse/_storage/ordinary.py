@@ -35,7 +35,7 @@ def not_seen(tensor: Tensor) -> contextlib.AbstractContextManager[object]:
 
 def are_made() -> bool:
     """Whether ordinary tensors are made of ordinary ones here, as inside of `tensors()`."""
-    return not torch.is_inference_mode_enabled() and in_transform() is None and not is_traced()
+    return not torch.is_inference_mode_enabled() and in_transform() is None and not _fakes_are_made()
 
 
 @contextlib.contextmanager
@@ -47,7 +47,7 @@ def tensors(*, of_fakes: bool = False) -> Iterator[None]:
     """
     with contextlib.ExitStack() as contexts:
         contexts.enter_context(torch.inference_mode(False))
-        if not of_fakes and is_traced():
+        if not of_fakes and _fakes_are_made():
             contexts.enter_context(_disable_current_modes())
             contexts.enter_context(torch._C.DisableTorchFunction())
         if in_transform() is not None:
@@ -55,12 +55,11 @@ def tensors(*, of_fakes: bool = False) -> Iterator[None]:
         yield
 
 
-def is_traced() -> bool:
-    """Whether torch makes fake tensors of ordinary ones, or a graph of what is computed."""
+def _fakes_are_made() -> bool:
+    """Whether torch makes fake tensors of ordinary ones."""
     if not torch._C._len_torch_dispatch_stack():
         return False
-    keys = torch._C._TorchDispatchModeKey
-    return any([torch._C._get_dispatch_mode(key) is not None for key in (keys.FAKE, keys.PROXY)])
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
 
 
 def kept(most: int) -> Callable[[Callable[..., _Made]], Callable[..., _Made]]:

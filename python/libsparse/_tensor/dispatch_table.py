@@ -61,7 +61,7 @@ _OURS = {
     **dict.fromkeys(
         ["solve", "solve_ex", "lu_factor", "lu_solve", "inv", "inv_ex", "inverse"], "ls.linalg.solve(A, b)"
     ),
-    **dict.fromkeys(["cholesky", "solve_triangular", "cholesky_solve", "tensorsolve"], "ls.linalg.solve(A, b)"),
+    **dict.fromkeys(["cholesky", "cholesky_solve", "tensorsolve"], "ls.linalg.solve(A, b)"),
     **dict.fromkeys(["eigh", "eigvalsh", "eig", "eigvals"], "ls.linalg.eigsh(A)"),
     **dict.fromkeys(["svd", "svdvals", "pca_lowrank"], "ls.linalg.svds(A)"),
     "lstsq": "scipy.sparse.linalg.lsqr(A.as_linear_operator(), b)",

@@ -25,6 +25,23 @@ implements(torch.linalg.matmul, layouts=True)(products.matmul)
 implements(*named("spsolve", torch.sparse), layouts="raises")(linear_algebra.solve)
 
 
+@implements(torch.linalg.solve_triangular, layouts="raises")
+def solve_triangular(
+    A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False, out: None = None
+) -> Tensor:
+    """The solution of equations with a triangle of a sparse matrix and dense right-hand sides."""
+    return linear_algebra.solve_triangular(A, B, upper, left, unitriangular)
+
+
+@implements(*named("triangular_solve", torch))
+def triangular_solve(
+    input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: None = None
+) -> tuple[Tensor, Any]:
+    """The same, of the matrix or of its transpose, as older versions of torch have it; and the matrix."""
+    matrix = dress(to_operand(A, 1)).mT if transpose else A
+    return linear_algebra.solve_triangular(matrix, input, upper != transpose, True, unitriangular), A
+
+
 @implements(torch.svd_lowrank)
 def svd_lowrank(A: Any, q: int = 6, niter: int = 2, M: Any = None) -> tuple[Tensor, Tensor, Tensor]:
     """Singular values by a random subspace: torch's own algorithm, whose products are libsparse's."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 import libsparse as ls
 
-from . import krylov
+from . import krylov, single
 from .checks import count, scaled, square_matrix, taken, tolerance, vector
 
 _RESTART = 30  # steps of GMRES whose vectors are kept
@@ -49,7 +49,8 @@ def solve(
     Args:
         A: (n, n), of a floating or complex dtype, in any format.
         b: (n,), or (n, k) for k right-hand sides, each of which is solved to its own tolerance.
-        method: `cg`, for Hermitian positive definite A; `gmres` or `bicgstab`, for any; `direct`, SciPy's sparse LU.
+        method: `cg` (Hestenes and Stiefel 1952), for Hermitian positive definite A; `gmres` (Saad and Schultz 1986) or
+            `bicgstab` (van der Vorst 1992), for any; `direct`, SciPy's sparse LU, whose factors A's pattern keeps.
         M: An approximate inverse of A, as a matrix (n, n), sparse or dense, or as a function of (n, k). The adjoint
             equations take the adjoint of a matrix; a function is taken for its own adjoint by `cg`, and left out by
             others. `cg` needs M to be Hermitian positive definite. There is no gradient in M: it changes no solution.
@@ -84,13 +85,17 @@ def solve(
     rtol, atol = tolerance("solve", "rtol", rtol), tolerance("solve", "atol", atol)
     most = 10 * len(b) if maxiter is None else count("solve", "maxiter", maxiter)
     if method == "direct":
-        solution: Tensor = torch.sparse.spsolve(matrix, right)
-        return solution.to(dtype)
+        return _direct(matrix, right).to(dtype)
     setting = _Setting(matrix.pattern, method, _inverse(M, matrix, dtype), rtol, atol, most)
     columns = right if right.ndim == 2 else right[:, None]
     start = torch.zeros_like(columns) if x0 is None else x0.detach().to(wide).reshape(columns.shape)
     x: Tensor = _Solution.apply(matrix.values(), columns, start, setting)
     return x.reshape(b.shape).to(dtype)
+
+
+def _direct(A: Any, b: Tensor) -> Tensor:
+    solution: Tensor = torch.sparse.spsolve(A, b)
+    return solution
 
 
 def _dtypes(A: ls.SparseTensor, b: Tensor) -> tuple[torch.dtype, torch.dtype]:
@@ -149,12 +154,18 @@ def _iterate(matrix: ls.SparseTensor, b: Tensor, start: Tensor, setting: _Settin
     matrix, factor = scaled(matrix)
     b, start = b / sizes, start / sizes / factor
     within = (setting.rtol * torch.linalg.vector_norm(b, dim=0)).maximum(setting.atol / sizes)
-    inverse = setting.inverse
-    precondition = _same if inverse is None else lambda x: inverse(x) / factor
-    system = krylov.System(lambda x: matrix @ x, precondition, b, within, setting.maxiter)
+    inverse = None if setting.inverse is None else (lambda x: setting.inverse(x) / factor)
     if setting.method == "gmres":
-        return krylov.gmres(system, start, _RESTART) * factor * sizes
-    return {"cg": krylov.cg, "bicgstab": krylov.bicgstab}[setting.method](system, start) * factor * sizes
+        multiply = (lambda x: (matrix @ x[:, 0])[:, None]) if b.shape[1] == 1 else (lambda x: matrix @ x)
+        x = krylov.gmres(krylov.System(multiply, inverse, b, within, setting.maxiter), start, _RESTART)
+    elif b.shape[1] == 1:
+        one = None if inverse is None else (lambda x: inverse(x[:, None])[:, 0])
+        system = krylov.System(lambda x: matrix @ x, one, b[:, 0], within, setting.maxiter)
+        x = {"cg": single.cg, "bicgstab": single.bicgstab}[setting.method](system, start[:, 0])[:, None]
+    else:
+        system = krylov.System(lambda x: matrix @ x, inverse, b, within, setting.maxiter)
+        x = {"cg": krylov.cg, "bicgstab": krylov.bicgstab}[setting.method](system, start)
+    return x * factor * sizes
 
 
 class _Called:
@@ -199,10 +210,6 @@ def _adjoint(setting: _Setting, pattern: ls.Pattern) -> _Setting:
     elif setting.method != "cg":
         inverse = None
     return replace(setting, pattern=pattern, inverse=inverse)
-
-
-def _same(columns: Tensor) -> Tensor:
-    return columns
 
 
 def _inverse(M: Any, A: ls.SparseTensor, dtype: torch.dtype) -> Callable[[Tensor], Tensor] | None:

@@ -13,30 +13,41 @@ from torch import Tensor
 
 import libsparse as ls
 
+from .bidiagonal import Bidiagonal
 from .checks import count, matrix, scaled, square_matrix, taken, tolerance, vector
 from .convergence import ConvergenceError
+from .lanczos import Lanczos
+from .restarts import converge
+
+_SMALL = 100  # rows of a dense matrix whose decomposition takes no longer than an iteration
 
 
 def eigsh(
     A: ls.SparseTensor, k: int = 6, largest: bool = True, *, tol: float | None = None, niter: int = 1000
 ) -> tuple[Tensor, Tensor]:
-    """The largest or smallest eigenvalues of a real symmetric matrix, with vectors, by `torch.lobpcg`.
+    """The largest or smallest eigenvalues of a symmetric or Hermitian matrix, with vectors, by Lanczos' method.
+
+    The method is thick-restart Lanczos with full reorthogonalisation (Wu and Simon 2000, Thick-restart Lanczos method
+    for large symmetric eigenvalue problems, algorithm 2). It keeps max(2 k + 1, 20) vectors, as SciPy's `eigsh`, and
+    begins with a random one: `torch.manual_seed` repeats a result. Each copy of a multiple eigenvalue is found, since
+    the space outside of the vectors is searched for missed ones. Small matrices are made dense.
 
     Args:
-        A: (n, n), symmetric, which is not checked; of dtype float32 or float64.
+        A: (n, n), symmetric or Hermitian, of dtype float32, float64, complex64 or complex128.
         k: How many, at most n.
         largest: The largest in value, or the smallest.
-        tol: Of the residuals of vectors, relative to the norm of A; by default the square root of the precision.
-        niter: The most iterations.
+        tol: A vector has converged where its residual |A x - value x| is estimated to be at most tol * |value|, or what
+            rounding errors leave of it; by default, and where 0 is given, the precision of the dtype, as in SciPy.
+        niter: The most restarts, each of which takes some max(k, 10) products.
 
     Returns:
-        Values (k,), the largest first (the smallest first where these are asked for), and vectors (n, k) of length 1.
-        Gradients of the values are those of simple eigenvalues.
+        Values (k,), real, the largest first (the smallest first where these are asked for), and vectors (n, k) of
+        length 1. Gradients of the values are those of simple eigenvalues; vectors have none.
 
     Raises:
         ShapeError: A is not square, or k is out of range.
         DtypeError: A is not sparse, or has another dtype.
-        FormatError: An entry of A is infinite or NaN, or `tol` is negative.
+        FormatError: An entry of A is infinite or NaN, A is not Hermitian, or `tol` is negative.
         ls.linalg.ConvergenceError: The tolerance was not reached.
 
     Example:
@@ -48,33 +59,38 @@ def eigsh(
     square_matrix("eigsh", A)
     _check("eigsh", A, k, A.shape[0])
     within, niter = _within("eigsh", A, tol), count("eigsh", "niter", niter)
-    constant, _ = scaled(A.detach())
-    if 3 * k > A.shape[0]:  # fewer rows than lobpcg needs, so that the dense matrix is smaller than its vectors
-        values, vectors = torch.linalg.eigh(constant.to_dense())
-        chosen = slice(-k, None) if largest else slice(k)
-        values, vectors = values[chosen], vectors[:, chosen]
-        if largest:
-            values, vectors = values.flip(0), vectors.flip(1)
+    constant = _constant(A)
+    _check_hermitian("eigsh", constant)
+    n, size = A.shape[0], max(2 * k + 1, 20)
+    if n <= max(size, 3 * k, _SMALL):
+        _, vectors = torch.linalg.eigh(constant.to_dense())
+        vectors = vectors[:, -k:].flip(1) if largest else vectors[:, :k]
     else:
-        values, vectors = torch.lobpcg(constant, k=k, largest=largest, tol=within / 10, niter=niter)
-    _check_residual("eigsh", constant, constant @ vectors - vectors * values, within)
-    return (vectors * (A @ vectors)).sum(0), vectors
+        turned = constant if largest else constant.with_values(-constant.values())
+        space = Lanczos(lambda x: turned @ x, n, A.dtype, size)
+        converge("eigsh", space, k, within, niter)
+        vectors = space.vectors(k).T.contiguous()
+    return _real((vectors.conj() * (A @ vectors)).sum(0)), vectors
 
 
 def svds(
     A: ls.SparseTensor, k: int = 6, *, tol: float | None = None, niter: int = 1000
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The largest singular values of a real matrix, with vectors, by `torch.lobpcg` on [[0, A], [A^T, 0]].
+    """The largest singular values of a matrix, with vectors, by Lanczos' bidiagonalisation.
+
+    The method is thick-restart Golub-Kahan-Lanczos bidiagonalisation with full reorthogonalisation (Baglama and Reichel
+    2005, Augmented implicitly restarted Lanczos bidiagonalization methods, algorithm 3.1). It does not square the
+    values, so that small ones are accurate, too. The rest is as of `eigsh`.
 
     Args:
-        A: (m, n), of dtype float32 or float64.
+        A: (m, n), of dtype float32, float64, complex64 or complex128.
         k: How many, at most the smaller of m and n.
-        tol: As of `eigsh`.
-        niter: The most iterations.
+        tol: As of `eigsh`, relative to the singular value.
+        niter: The most restarts, each of which takes some max(k, 10) products with A and as many with its adjoint.
 
     Returns:
-        U (m, k), values (k,), the largest first, and V (n, k), as `torch.svd_lowrank`: A is near U diag(values) V^T.
-        Gradients of the values are those of simple singular values.
+        U (m, k), values (k,), real, the largest first, and V (n, k), as `torch.svd_lowrank`: A is near
+        U diag(values) V^H. Gradients of the values are those of simple singular values; vectors have none.
 
     Raises:
         ShapeError: A is no matrix, or k is out of range.
@@ -89,23 +105,27 @@ def svds(
     """
     A = taken(A)
     matrix("svds", A)
-    m, n = A.shape
-    _check("svds", A, k, min(m, n))
+    least = min(A.shape)
+    _check("svds", A, k, least)
     within, niter = _within("svds", A, tol), count("svds", "niter", niter)
-    constant, _ = scaled(A.detach().to_format("coo"))
-    if 3 * k > min(m, n):  # the dense matrix is smaller than the vectors of lobpcg
-        U, values, Vh = torch.linalg.svd(constant.to_dense(), full_matrices=False)
-        U, values, V = U[:, :k], values[:k], Vh[:k].mT
+    constant, size = _constant(A), max(2 * k + 1, 20)
+    if least <= max(size, 3 * k, _SMALL):
+        U, _, Vh = torch.linalg.svd(constant.to_dense(), full_matrices=False)
+        U, V = U[:, :k], Vh[:k].mH
     else:
-        row, col = constant.indices()
-        places = torch.stack([torch.cat([row, col + m]), torch.cat([col + m, row])])
-        both = ls.from_coo(places, constant.values().repeat(2), (m + n, m + n), check=False)
-        _, vectors = torch.lobpcg(both, k=k, tol=within / 10, niter=niter)
-        U, _ = torch.linalg.qr(vectors[:m])
-        inner, values, right = torch.linalg.svd(constant.mT @ U, full_matrices=False)
-        U, V = U @ right.mT, inner
-    _check_residual("svds", constant, constant @ V - U * values, within)
-    return U, (U * (A @ V)).sum(0), V
+        U, V = _singular_vectors(constant, k, size, within, niter)
+    return U, _real((U.conj() * (A @ V)).sum(0)), V
+
+
+def _singular_vectors(A: ls.SparseTensor, k: int, size: int, tol: float, niter: int) -> tuple[Tensor, Tensor]:
+    """The singular vectors of both sides, (m, k) and (n, k); the iteration is that of the shorter side."""
+    adjoint: Any = A.mH
+    adjoint = adjoint.to_format("csr")
+    first, second = (A, adjoint) if A.shape[0] >= A.shape[1] else (adjoint, A)
+    space = Bidiagonal(lambda x: first @ x, lambda x: second @ x, tuple(first.shape), A.dtype, size)
+    converge("svds", space, k, tol, niter)
+    left, right = (vectors.T.contiguous() for vectors in space.vectors(k))
+    return (left, right) if first is A else (right, left)
 
 
 def power_iteration(
@@ -185,24 +205,42 @@ def _iterated(A: ls.SparseTensor, x0: Tensor | None, rtol: float, maxiter: int) 
 
 
 def _check(name: str, A: ls.SparseTensor, k: Any, most: int) -> None:
-    if A.dtype not in (torch.float32, torch.float64):
-        raise ls.DtypeError(f"{name}: A ({A._facts()}) has dtype {A.dtype}; expected float32 or float64")
+    if A.dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
+        raise ls.DtypeError(
+            f"{name}: A ({A._facts()}) has dtype {A.dtype}; expected float32 or float64, complex64 or complex128"
+        )
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= most:
         raise ls.ShapeError(f"{name}: k={k!r}; expected from 1 to {most}, for A ({A._facts()})")
     if not bool(A.values().isfinite().all()):
         raise ls.FormatError(f"{name}: A ({A._facts()}) has entries that are infinite or NaN; expected finite ones")
 
 
+def _check_hermitian(name: str, A: ls.SparseTensor) -> None:
+    """Raises unless x^H A y and y^H A x are conjugate for two random vectors, which others hardly ever have."""
+    x, y = torch.randn(2, A.shape[0], dtype=A.dtype, device="cpu")
+    across, back = torch.vdot(x, A @ y), torch.vdot(y, A @ x)
+    size = float(torch.linalg.vector_norm(A.values()))
+    if float((across - back.conj()).abs()) <= torch.finfo(A.dtype).eps ** 0.5 * size:
+        return
+    difference: Any = A - A.mH
+    place = int(difference.values().abs().argmax())
+    i, j = (int(index[place]) for index in difference.indices())
+    raise ls.FormatError(
+        f"{name}: A ({A._facts()}) is not {'Hermitian' if A.dtype.is_complex else 'symmetric'}: entries ({i}, {j}) and "
+        f"({j}, {i}) differ; take (A + A.mH) / 2, or ls.linalg.svds for singular values, or SciPy's eigs on "
+        "A.as_linear_operator() for eigenvalues of such a matrix"
+    )
+
+
+def _constant(A: ls.SparseTensor) -> ls.SparseTensor:
+    """The matrix without a gradient, row by row, with entries near 1."""
+    found, _ = scaled(A.detach().to_format("csr"))
+    return found
+
+
+def _real(values: Tensor) -> Tensor:
+    return values.real if values.is_complex() else values
+
+
 def _within(name: str, A: ls.SparseTensor, tol: float | None) -> float:
-    return float(torch.finfo(A.dtype).eps ** 0.5) if tol is None else tolerance(name, "tol", tol)
-
-
-def _check_residual(name: str, A: ls.SparseTensor, residual: Tensor, tol: float) -> None:
-    entries = A.map(torch.abs)
-    bound = float((entries.sum(0).max() * entries.sum(1).max()).sqrt())  # on the norm of A
-    worst = float(torch.linalg.vector_norm(residual, dim=0).max())
-    if not worst <= tol * bound:
-        raise ConvergenceError(
-            f"{name}: the residual of a vector is {worst:.3g}, for a matrix whose norm is at most {bound:.3g}; try "
-            "more niter, a larger tol, or SciPy on A.as_linear_operator()"
-        )
+    return max(torch.finfo(A.dtype).eps, 0.0 if tol is None else tolerance(name, "tol", tol))

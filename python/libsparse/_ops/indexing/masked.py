@@ -43,7 +43,7 @@ def true_entries(mask: Operand, format: str | Format | None) -> Operand:
             "make a tensor of each item"
         )
     wanted = pattern.format if format is None else Format(format).resolve(mask.ndim)
-    with ordinary.tensors(of_fakes=pattern.traced or ordinary.is_traced()):
+    with ordinary.tensors(of_fakes=pattern.traced):
         if wanted != pattern.format:
             found = pack(entries_of(pattern).keep(true), wanted)
         elif bool(true.all()):
