@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 import string
+import threading
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -227,6 +229,8 @@ class _AdjointSolution(_Solution):
 
 _MOST = 16_000_000  # numbers that kept factors have together, some 256 MB; the last ones may have more
 _kept: weakref.WeakKeyDictionary[Pattern, _Factors] = weakref.WeakKeyDictionary()
+_lock: Any = threading.Lock()
+os.register_at_fork(after_in_child=_lock._at_fork_reinit)
 
 
 class _Factors:
@@ -270,8 +274,9 @@ def _factors(matrix: Operand) -> _Factors:
     if known is not None and known.values.dtype == matrix.dtype and torch.equal(known.values, matrix.values):
         return known
     found = _Factors(matrix)
-    _kept.pop(pattern, None)
-    _kept[pattern] = found
-    while len(_kept) > 1 and sum(factors.factors.nnz for factors in _kept.values()) > _MOST:
-        _kept.pop(next(iter(_kept)), None)
+    with _lock:
+        _kept.pop(pattern, None)
+        _kept[pattern] = found
+        while len(_kept) > 1 and sum(factors.factors.nnz for factors in list(_kept.values())) > _MOST:
+            _kept.pop(next(iter(_kept)), None)
     return found

@@ -91,7 +91,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     """
     nnz = coords[0].numel()
     dtype = index_dtype(extents, nnz)
-    if nnz and all(level.is_list for level in format.kinds) and _in_c(len(coords), coords):
+    if nnz and len(coords) > 1 and all(level.is_list for level in format.kinds) and _in_c(len(coords), coords):
         return _fibers(coords, dtype)
     advice = f"pass format={str(format.compressed)!r} or format='coo', which store only what is there"
     bitmaps = 0  # bytes that are allocated and not yet touched: the system counts them as available

@@ -19,10 +19,8 @@ from .convergence import ConvergenceError
 Map = Callable[[Tensor], Tensor]
 
 _DOUBT = 1e-4  # the probability with which `exceeded` may say that there is no larger value where there is one
-
-_NEAR = (
-    2**13
-)  # rounding errors between values of which one may be a copy of the other; more of them takes more restarts
+# Rounding errors between values of which one may be a copy of the other; with more of them there are more restarts.
+_NEAR = 2**13
 
 
 class Space(Protocol):
