@@ -247,7 +247,8 @@ static bool divide_bits(Job *job)
 	chosen = chosen < total + number - 63 ? total + number - 63 : chosen;
 	chosen = chosen < total ? chosen : total;
 	job->number_bits = number, job->rest_bits = total - chosen, job->buckets = (int64_t)1 << chosen;
-	return job->rest_bits + number <= 63 && (chosen <= MOST_BITS || chosen <= number - 3);
+	/* Many buckets are counted in less memory than entries take. */
+	return job->rest_bits + number <= 63 && (chosen <= MOST_BITS || ((int64_t)job->threads << chosen) <= job->count / 8);
 }
 
 static PyObject *sort_entries(PyObject *self, PyObject *args)
