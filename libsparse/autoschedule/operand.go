@@ -246,7 +246,7 @@ func (m *model) lift(o *operand) {
 // comesAgain reports whether the loop over a level of o is started several times for one parent, and looks coordinates up
 // where the level is dense.
 func (m *model) comesAgain(o *operand, l int) bool {
-	if l > 0 && !m.product {
+	if l > 0 && (!m.product || o.storage.Temporary) { // whose copies are made in each call
 		return false
 	}
 	for u, depth := range m.at {

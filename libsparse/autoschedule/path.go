@@ -167,7 +167,7 @@ func (p *pathSearch) describe(a bind.Assignment) bind.Assignment {
 	if a.Result().Format.Order() == len(a.LHS.Vars) && a.LHS == p.assignment.LHS {
 		return a
 	}
-	s := bind.Storage{Index: dtype.I32}
+	s := bind.Storage{Index: dtype.I32, Temporary: true}
 	for _, v := range a.LHS.Vars {
 		s.Extents = append(s.Extents, a.Extent(v))
 	}

@@ -278,7 +278,7 @@ class Pattern:
             self._located[other] = known
         return known
 
-    def contained_in(self, other: Pattern, numbers: Tensor) -> None:
+    def _contained_in(self, other: Pattern, numbers: Tensor) -> None:
         """Notes that all entries are entries of `other`, and which: `locate` need not look for them."""
         self._located = weakref.WeakKeyDictionary({other: (numbers.to(torch.int64), numbers >= 0)})
 

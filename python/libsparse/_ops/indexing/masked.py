@@ -51,5 +51,5 @@ def true_entries(mask: Operand, format: str | Format | None) -> Operand:
         else:
             found = kept(pattern, true)
         if found.source is not None and found.target is None and not pattern.format.padded:
-            found.pattern.contained_in(pattern, found.source)  # whose entries have their numbers for places
+            found.pattern._contained_in(pattern, found.source)  # whose entries have their numbers for places
     return Operand(found.pattern, None)
