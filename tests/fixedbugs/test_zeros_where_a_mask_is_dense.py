@@ -46,5 +46,5 @@ def test_rows_of_a_system_are_set_to_those_of_the_identity():
 
 def test_a_mask_that_is_not_bool_is_refused_as_by_torch():
     A = ls.random((5, 6), density=0.5)
-    with pytest.raises((RuntimeError, ls.LibsparseError)):
+    with pytest.raises(ls.DtypeError, match=r"mask is torch\.uint8; expected a bool one"):
         A.masked_fill(torch.ones(5, 6, dtype=torch.uint8), 0)

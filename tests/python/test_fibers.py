@@ -3,6 +3,7 @@
 import pytest
 import torch
 from libsparse._storage import packing, sorting
+from libsparse._storage import threads as worth
 from libsparse._storage.format import Format
 
 COUNT = 3000
@@ -11,7 +12,7 @@ SHAPES = [(7,), (50, 2000), (1, 60, 1), (40, 3, 500), (2, 3, 5, 7), (9, 1, 9, 1,
 
 @pytest.fixture(params=[1, 2, 3])
 def threads(request, monkeypatch):
-    monkeypatch.setattr(packing, "_EACH", 7)
+    monkeypatch.setattr(worth, "EACH", 7)
     before = torch.get_num_threads()
     torch.set_num_threads(request.param)
     yield request.param

@@ -14,7 +14,6 @@ from . import memory, ordinary, sorting, threads
 Pattern = Any
 """A `Pattern`, which is defined above."""
 
-_EACH = 1 << 15  # entries from which on a thread is worth its start
 _ROWS = 4  # for each entry, from which on lists of these are shorter than what has a number for each row
 _ELEMENTS = 1 << 12  # elements from which on it is
 
@@ -61,7 +60,7 @@ class Box(NamedTuple):
         if radix is None or pattern.block or not _is_readable(pattern) or has_far_more_rows(pattern):
             return None
         pos, crd = pattern.compressed(1)
-        shared = threads.shared(rows * pattern.size // max(1, len(pos) - 1), _EACH)
+        shared = threads.shared(rows * pattern.size // max(1, len(pos) - 1))
         begin, starts = pos.new_empty(rows), pos.new_empty(rows + 1)
         given = memory.address(pos), memory.address(crd), pos.dtype == torch.int64
         size = radix.find_box(*given, first, rows, low, high, *moves, *shared, begin.data_ptr(), starts.data_ptr())
@@ -122,14 +121,14 @@ def kept(pattern: Pattern, mask: Tensor) -> tuple[Tensor, Tensor] | None:
     pos, _ = pattern.compressed(1)
     starts, found = torch.empty_like(pos), pos.new_empty(int(torch.count_nonzero(mask)))
     given = memory.address(pos), pos.dtype == torch.int64, memory.address(mask), len(pos) - 1
-    radix.filter_rows(*given, *threads.shared(len(mask), _EACH), starts.data_ptr(), found.data_ptr())
+    radix.filter_rows(*given, *threads.shared(len(mask)), starts.data_ptr(), found.data_ptr())
     return starts, found
 
 
 def has_far_more_rows(pattern: Pattern) -> bool:
     """Whether what has a number for each row is far longer than a list of the entries."""
     rows: int = pattern.shape[pattern.format.order[0]]
-    return bool(rows > _ROWS * pattern.size + _EACH)
+    return bool(rows > _ROWS * pattern.size + threads.EACH)
 
 
 def _is_readable(pattern: Pattern) -> bool:

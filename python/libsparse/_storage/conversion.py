@@ -17,7 +17,6 @@ from libsparse._lang.records import NamedTuple
 from . import memory, sorting, threads
 from .format import Format
 
-_EACH = 1 << 15  # entries from which on a thread is worth its start
 _SIZES = (1, 2, 4, 8)  # bytes of values that C takes
 _watchers = (torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack, torch._C._get_tracing_state)
 
@@ -137,7 +136,7 @@ def taken(values: Tensor, source: Tensor) -> Tensor:
     if type(values) is not Tensor or type(source) is not Tensor or torch.compiler.is_compiling():
         return values.index_select(0, _wide(source))  # someone else is to see it, and lengths may be symbols
     count = source.numel()
-    shared = threads.shared(count, _EACH)
+    shared = threads.shared(count)
     radix = sorting.in_c() if shared[0] > 1 else None
     if radix is None or not _nobody_watches(values) or not sorting.is_plain(source):
         return values.index_select(0, _wide(source))

@@ -22,7 +22,7 @@ typedef struct {
 		const int64_t end = pos[share(f->rows, f->threads, thread + 1)];                                  \
 		int64_t count = 0;                                                                                \
 		for (int64_t n = pos[share(f->rows, f->threads, thread)]; n < end; n++)                           \
-			count += f->mask[n] != 0;                                                                      \
+			count += f->mask[n] != 0;                                                                 \
 		f->begin[thread + 1] = count;                                                                     \
 	}                                                                                                         \
 	static void write_##name(void *given, int thread)                                                         \
@@ -39,7 +39,7 @@ typedef struct {
 				int64_t count = 0;                                                                \
 				for (; n < end; n++) {                                                            \
 					found[count] = (T)n;                                                      \
-					count += f->mask[n] != 0;                                                      \
+					count += f->mask[n] != 0;                                                 \
 				}                                                                                 \
 				if (count > 0)                                                                    \
 					memcpy(places + to, found, (size_t)count * sizeof *places);               \

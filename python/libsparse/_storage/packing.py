@@ -20,7 +20,6 @@ from .format import Format
 from .threads import shared
 
 _VALUE = 8  # bytes of a value, where nobody says
-_EACH = 1 << 15  # entries from which on a thread is worth its start
 
 
 class Levels(NamedTuple):
@@ -146,7 +145,7 @@ def _fibers(coords: Sequence[Tensor], dtype: torch.dtype) -> Levels:
     """Compressed levels of coordinates that are sorted and distinct."""
     radix, count = sorting.in_c(), coords[0].numel()
     assert radix is not None
-    threads, team = shared(count, _EACH)
+    threads, team = shared(count)
     found = torch.zeros((threads, len(coords)), dtype=torch.int64, device="cpu")
     given = sorting.addresses(coords), count, threads, team
     radix.count_fibers(*given, found.data_ptr())
@@ -235,7 +234,7 @@ def _walked(
         rows_of_levels = [coords[mode] for mode in format.order]
         where = [[0 if a is None else memory.address(a) for a in found] for found in (pos, crd, rows_of_levels)]
         levels = tuple(zip(sizes, *where, strict=True))
-        radix.walk_levels(levels, arrays[0].dtype == torch.int64, *shared(sizes[-1], _EACH))
+        radix.walk_levels(levels, arrays[0].dtype == torch.int64, *shared(sizes[-1]))
     return coords
 
 
@@ -307,7 +306,7 @@ def _located(wanted: Sequence[Tensor], present: Sequence[Tensor]) -> tuple[Tenso
     place = torch.empty(count, dtype=torch.int64, device="cpu")
     arrays = tuple((memory.address(w), memory.address(p)) for w, p in zip(wanted, present, strict=True))
     assert radix is not None
-    radix.locate_sorted(arrays, count, present[0].numel(), *shared(count, _EACH), memory.address(place))
+    radix.locate_sorted(arrays, count, present[0].numel(), *shared(count), memory.address(place))
     found = place >= 0
     return place.clamp_(min=0), found
 

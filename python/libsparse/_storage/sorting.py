@@ -24,7 +24,6 @@ _KEY_LIMIT = 2**63 - 1
 MODES = 16  # of coordinates that C can read
 _SLOW = 1 << 20  # entries that may take a second
 _MANY = 1 << 14  # entries from which on C is worth its call
-_EACH = 1 << 15  # entries from which on a thread is worth its start
 _WINDOW, _LONG = 64, 255  # rows that are sorted by their lengths together, and the length from which on they are alike
 _INDICES = (torch.int32, torch.int64)
 _ANY, _WEAK, _STRICT = 0, 1, 2  # orders of coordinates: none, ascending, and without repeats
@@ -185,7 +184,7 @@ def by_rows(
         return None
     pos = torch.empty(extent + 1, dtype=torch.int32, device="cpu")
     if not mirrored and order_of([rows, columns], ()) == _STRICT:
-        radix.first_of_rows(memory.address(rows), False, count, extent, pos.data_ptr(), False, *shared(count, _EACH))
+        radix.first_of_rows(memory.address(rows), False, count, extent, pos.data_ptr(), False, *shared(count))
         return pos, columns, values
     room = 2 * count if mirrored else count
     moved = torch.empty(room, dtype=torch.int32, device="cpu")
@@ -212,7 +211,7 @@ def rows_are_right(pos: Tensor, crd: Tensor, rows: int, extent: int) -> bool:
     if radix is not None and is_plain(pos) and is_plain(crd):
         wide, count = pos.dtype == torch.int64, crd.numel()
         arrays = memory.address(pos), memory.address(crd)
-        return bool(radix.rows_are_right(*arrays, wide, rows, extent, count, *shared(rows + count, _EACH)))
+        return bool(radix.rows_are_right(*arrays, wide, rows, extent, count, *shared(rows + count)))
     try:
         _validate(True, pos, crd, rows, extent, crd.numel())
     except RuntimeError:
@@ -241,7 +240,7 @@ def first_of_rows(rows: Tensor, count: int, dtype: torch.dtype) -> Tensor | None
         return None
     first = torch.empty(count + 1, dtype=dtype, device="cpu")
     given = (memory.address(rows), rows.dtype == torch.int64, rows.numel(), count)
-    if not radix.first_of_rows(*given, first.data_ptr(), dtype == torch.int64, *shared(rows.numel(), _EACH)):
+    if not radix.first_of_rows(*given, first.data_ptr(), dtype == torch.int64, *shared(rows.numel())):
         raise outside()
     return first
 
@@ -325,7 +324,7 @@ def order_of(coords: Sequence[Tensor], extents: Sequence[int]) -> int:
     radix = in_c()
     if radix is not None and len(coords) <= MODES and all(map(is_plain, coords)):
         count = coords[0].numel()
-        return int(radix.ascending(addresses(coords), count, *shared(count, _EACH)))
+        return int(radix.ascending(addresses(coords), count, *shared(count)))
     last = -1
     for part in _slices(coords[0].numel()):
         keys = linear_keys([c[part] for c in coords], extents)

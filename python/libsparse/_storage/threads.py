@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import torch
 
+EACH = 1 << 15  # entries from which on a thread is worth its start
+
 _OPENMP = r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*"
 _MAPPED = rf"(?m) (/\S.*/{_OPENMP})$"
 
@@ -43,9 +45,9 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def shared(items: int, each: int) -> tuple[int, int]:
+def shared(items: int, each: int | None = None) -> tuple[int, int]:
     """How many threads divide so many items, of which each has so many at least, and the `team` that they are of."""
-    number = min(count(), items // each)
+    number = min(count(), items // (EACH if each is None else each))
     return (number, team()) if number > 1 else (1, 0)
 
 

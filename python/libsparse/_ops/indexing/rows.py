@@ -19,7 +19,6 @@ from libsparse._storage.pattern import Pattern
 
 _CPU = torch.device("cpu")
 _PARTS = 64  # matrices that C takes
-_EACH = 1 << 15  # entries from which on a thread is worth its start
 _LISTING = frozenset("suqc")
 """Levels that list coordinates."""
 
@@ -168,7 +167,7 @@ def side_by_side(
     starts = functools.reduce(torch.add, [pos for pos, _ in arrays])
     crd, places = (torch.empty(size, dtype=dtype, device=_CPU) for _ in range(2))
     written = starts.data_ptr(), crd.data_ptr(), places.data_ptr()
-    radix.join_rows(parts, dtype == torch.int64, shape[outer], *threads.shared(size, _EACH), *written)
+    radix.join_rows(parts, dtype == torch.int64, shape[outer], *threads.shared(size), *written)
     found = Pattern._of_kernel(format, torch.Size(shape), (None, starts), (None, crd), size, dtype)
     return Conversion(found, places, None)
 
