@@ -9,7 +9,6 @@ import ctypes
 import functools
 import hashlib
 import os
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -21,6 +20,7 @@ from libsparse._storage.threads import openmp
 from . import settings
 from .version import VERSION
 
+_BITS = {"K": 10, "M": 20}  # of the units in which the system says how large caches are
 _SHARE = 4  # the part of the caches that a result may take, in which it is still found when it is read next
 _OF_NEAR = 8  # times a core's own cache that a result has from which on it isn't found in a slow last one either
 _PANEL_ROWS = (256, 128)  # bytes of the rows of a panel: the sums of a row of entries stay in registers
@@ -92,10 +92,11 @@ def caches() -> tuple[int, ...]:
     """The sizes in bytes of the caches beyond the first level, the nearest first; fewer if the system doesn't say."""
     found: list[int] = []
     for level in (2, 3):
-        size = re.fullmatch(r"(\d+)([KM])\s*", _text(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size"))
-        if size is None:
+        size = _text(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size").strip()
+        number, unit = size[:-1], size[-1:]
+        if unit not in _BITS or not number.isdecimal():
             break
-        found.append(int(size[1]) << {"K": 10, "M": 20}[size[2]])
+        found.append(int(number) << _BITS[unit])
     return tuple(found)
 
 
@@ -110,14 +111,13 @@ def outgrown(bytes: int) -> bool:
     return bytes * _SHARE >= max(sizes, default=sys.maxsize)
 
 
-@functools.lru_cache(maxsize=2)
 def _has_slow_last_cache(cpu: str) -> bool:
     """Whether this is a server processor of Intel since Sapphire Rapids, whose cores are far from their last cache.
 
     Measured in a virtual machine: 31 GB/s from it, 28 from memory. Results of 16 MB and more that are written past it
     take less time together with what reads them next; of smaller ones the product does, but not both.
     """
-    return re.search("GenuineIntel.*avx512_fp16", cpu) is not None
+    return "GenuineIntel" in cpu and "avx512_fp16" in cpu
 
 
 def overflows(bytes: int) -> bool:
