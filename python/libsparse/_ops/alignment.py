@@ -21,7 +21,7 @@ from libsparse._storage.pattern import Pattern
 from . import agreement, contraction
 from .operands import check_devices
 
-_MANY = 1 << 15  # entries from which on a kernel that reads numbers by rows pays, which torch's gathers don't know of
+MANY = 1 << 15  # entries from which on a kernel that reads numbers by rows pays, which torch's gathers don't know of
 
 
 def broadcast_shape(operands: Sequence[Operand], name: str) -> torch.Size:
@@ -116,7 +116,7 @@ def _merges(source: Operand, pattern: Pattern) -> bool:
     if own.traced or pattern.traced or own.format.padded or pattern.format.padded:  # traced ones may have any size
         return False
     plain = source.data is not None and source.fill == 0 and not source.dtype.is_complex
-    return plain and pattern.size >= _MANY and not tape.is_transformed([source])
+    return plain and pattern.size >= MANY and not tape.is_transformed([source])
 
 
 @functools.lru_cache(maxsize=256)
@@ -143,7 +143,7 @@ def at_entries(numbers: Tensor, kept: tuple[int, ...], pattern: Pattern) -> Tens
         return notes.apply(lambda numbers: numbers.expand(pattern.nnz), numbers)
     # A kernel might copy all elements of a tensor in another order.
     plain = numbers.dtype in (torch.float32, torch.float64) and not pattern.format.padded and numbers.is_contiguous()
-    if plain and not pattern.traced and pattern.size >= _MANY and not tape.is_transformed([Operand(None, numbers)]):
+    if plain and not pattern.traced and pattern.size >= MANY and not tape.is_transformed([Operand(None, numbers)]):
         operands = [Operand(pattern, None), Operand(None, numbers)]
         values, found = contraction.contract(_repeated(kept, pattern.format), operands)
         assert found is not None

@@ -23,7 +23,7 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage import memory
 from libsparse._storage.pattern import Pattern
 
-from . import alignment
+from . import alignment, union
 from .assemble import to_dense
 from .operands import is_scalar, is_tensor, to_operand
 
@@ -71,6 +71,8 @@ def apply(
         fill: Any = 0
     else:
         parts = [_expanded(part, shape) for part in parts]
+        if (merged := union.apply(function, *parts) if len(parts) == 2 else None) is not None:
+            return Operand(merged[1], merged[0], call.fill(parts, merged[1]))
         pattern = alignment.union([part.sparsity for part in parts if isinstance(part, Operand)])
         fill = 0 if keeps_zero and operands[0].fill == 0 else call.fill(parts, pattern)
         if fill is NotImplemented:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
-from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._lang import dtypes, operations
+from libsparse._lang.errors import DtypeError, ShapeError, ToolchainError
 from libsparse._runtime import dispatch, notes
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
 
 from . import alignment, contraction
 
@@ -88,6 +90,58 @@ def _problem(format: Format, dtype: torch.dtype) -> Problem:
     letters = tuple(string.ascii_lowercase[: len(format.levels)])
     indices = ",".join(letters)
     text = f"C({indices}) = A({indices}) + B({indices})"
+    return Problem(text, True, ("A", "B"), (letters, letters), letters, format, dtype=dtype)
+
+
+def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Pattern] | None:
+    """A function of the elements of two tensors of one shape, by one kernel, entries where either has one.
+
+    The values are those of zeros where an operand has no entry. None where the kernel might compute something else than
+    torch, where autograd or a transform follows, and for few entries: kernels of all functions would be compiled, while
+    values brought to the union of the patterns serve any.
+
+    Args:
+        function: That of torch.
+        a: The first argument.
+        b: The second one.
+    """
+    title = getattr(function, "__name__", "").strip("_")
+    name = operations.ALIASES.get(title, title)
+    if name not in _MERGED or not (isinstance(a, Operand) and isinstance(b, Operand)):
+        return None
+    if not _merges(a, b) or a.sparsity.size + b.sparsity.size < alignment.MANY:
+        return None
+    dtype = torch.bool if name in operations.LOGICAL else a.dtype
+    try:
+        data, found = dispatch.run(_function_problem(name, a.sparsity.format, dtype), [a, b])
+    except ToolchainError:  # there is no compiler, and torch can do it, too
+        return None
+    return None if found is None else (data, found)
+
+
+# Functions that kernels compute as torch does.
+_MERGED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "max", "min"})
+
+
+def _merges(a: Operand, b: Operand) -> bool:
+    """Whether a kernel may merge two operands, neither of which has a fill value of its own."""
+    plain = a.data is not None and b.data is not None and a.fill == b.fill == 0
+    if not plain or a.dtype is not b.dtype or a.dtype not in _ORDERED or a.shape != b.shape or a.sparsity is b.sparsity:
+        return False
+    if tape.is_seen([a, b]) or tape.needed([a, b]):
+        return False
+    format = a.sparsity.format
+    return format == format.writable and not any(x.sparsity.format.pads or x.sparsity.block for x in (a, b))
+
+
+_ORDERED = frozenset(dtype for dtype in dtypes.CODES if dtype != torch.bool and not dtype.is_complex)
+
+
+@functools.lru_cache(maxsize=256)
+def _function_problem(name: str, format: Format, dtype: torch.dtype) -> Problem:
+    letters = tuple(string.ascii_lowercase[: len(format.levels)])
+    indices = ",".join(letters)
+    text = f"C({indices}) = {name}[0 | 1](A({indices}), B({indices}))"
     return Problem(text, True, ("A", "B"), (letters, letters), letters, format, dtype=dtype)
 
 

@@ -78,6 +78,23 @@ def find_elements(
 def first_of_rows(
     coords: int, wide: bool, count: int, rows: int, pos: int, wide_pos: bool, threads: int, team: int, /
 ) -> bool: ...
+def measure_runs(
+    pos: int, wide: bool, size: int, parents: int, wide_parents: bool, count: int, starts: int, /
+) -> int: ...
+def copy_runs(
+    pos: int,
+    crd: int,
+    wide: bool,
+    parents: int,
+    wide_parents: bool,
+    count: int,
+    starts: int,
+    threads: int,
+    team: int,
+    moved: int,
+    place: int,
+    /,
+) -> None: ...
 def join_rows(
     parts: tuple[tuple[int, int, int, int], ...],
     wide: bool,

@@ -57,7 +57,7 @@ class Box(NamedTuple):
             moves: Whether `low` and `high` are larger by one in each next row.
         """
         radix = sorting.in_c()
-        if radix is None or pattern.block or not _is_readable(pattern) or has_far_more_rows(pattern):
+        if radix is None or pattern.block or not is_readable(pattern) or has_far_more_rows(pattern):
             return None
         pos, crd = pattern.compressed(1)
         shared = threads.shared(rows * pattern.size // max(1, len(pos) - 1))
@@ -90,7 +90,7 @@ def places(pattern: Pattern, outer: Tensor, inner: Tensor) -> Tensor | None:
         inner: (count,), int64, those of the inner mode.
     """
     radix = sorting.in_c()
-    if radix is None or pattern.format.levels != ("d", "s") or not _is_readable(pattern):
+    if radix is None or pattern.format.levels != ("d", "s") or not is_readable(pattern):
         return None
     if not all([sorting.is_plain(c) and c.dtype == torch.int64 for c in (outer, inner)]):
         return None
@@ -114,7 +114,7 @@ def kept(pattern: Pattern, mask: Tensor) -> tuple[Tensor, Tensor] | None:
         Where those of each row start, and their places, which ascend.
     """
     radix = sorting.in_c()
-    if radix is None or pattern.format.levels != ("d", "s") or pattern.block or not _is_readable(pattern):
+    if radix is None or pattern.format.levels != ("d", "s") or pattern.block or not is_readable(pattern):
         return None
     if type(mask) is not Tensor or ordinary.is_wrapped(mask) or not mask.is_contiguous():
         return None
@@ -131,7 +131,7 @@ def has_far_more_rows(pattern: Pattern) -> bool:
     return bool(rows > _ROWS * pattern.size + threads.EACH)
 
 
-def _is_readable(pattern: Pattern) -> bool:
+def is_readable(pattern: Pattern) -> bool:
     """Whether C can read the arrays of a matrix below a dense level."""
     if pattern.traced or ordinary.in_transform() is not None:
         return False

@@ -18,6 +18,7 @@ from . import memory, sorting, threads
 from .format import Format
 
 _SIZES = (1, 2, 4, 8)  # bytes of values that C takes
+_NARROW = 1 << 12  # places in int32 from which on C takes less time than torch, which needs them in int64
 _watchers = (torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack, torch._C._get_tracing_state)
 
 Pattern = Any
@@ -132,12 +133,13 @@ def rows_by_length(pattern: Pattern) -> Tensor:
 
 
 def taken(values: Tensor, source: Tensor) -> Tensor:
-    """The values at these places, each of which is there; differentiable. torch's own function has one thread."""
+    """The values at these places, each of which is there; differentiable. torch takes them by one thread, of int64."""
     if type(values) is not Tensor or type(source) is not Tensor or torch.compiler.is_compiling():
         return values.index_select(0, _wide(source))  # someone else is to see it, and lengths may be symbols
     count = source.numel()
     shared = threads.shared(count)
-    radix = sorting.in_c() if shared[0] > 1 else None
+    narrow = source.dtype == torch.int32 and count >= _NARROW
+    radix = sorting.in_c() if shared[0] > 1 or narrow else None
     if radix is None or not _nobody_watches(values) or not sorting.is_plain(source):
         return values.index_select(0, _wide(source))
     out = values.new_empty(count)

@@ -320,6 +320,10 @@ static PyMethodDef functions[] = {
 	{"copy_box", copy_box, METH_VARARGS,
 	 "copy_box(crd, wide, rows, low, threads, team, begin, box_pos, box_crd, place)\n\n"
 	 "Writes the columns, less `low`, of the entries that `find_box` has found, and their places. Arrays are given by their addresses."},
+	{"copy_runs", copy_runs, METH_VARARGS,
+	 "copy_runs(pos, crd, wide, parents, wide_parents, count, starts, threads, team, moved, place)\n\n"
+	 "Writes the coordinates below so many parents, one run behind the other from where `measure_runs` says that it starts, and their places.\n"
+	 "Arrays are given by their addresses; all but the parents have int64 where `wide`, else int32."},
 	{"count_fibers", count_fibers, METH_VARARGS,
 	 "count_fibers(coords, count, threads, team, nodes)\n\n"
 	 "Adds to `nodes`, int64 for each thread and mode, how many entries of its share differ from the one before in the mode or in one before it.\n"
@@ -350,6 +354,10 @@ static PyMethodDef functions[] = {
 	 "locate_sorted(arrays, wanted, present, threads, team, place)\n\n"
 	 "Writes the number of each of so many coordinates among others, -1 where they are not there. Both are in order; all arrays have int64, and\n"
 	 "`arrays` is a tuple of (those of the wanted ones, of the others), a pair a mode."},
+	{"measure_runs", measure_runs, METH_VARARGS,
+	 "measure_runs(pos, wide, size, parents, wide_parents, count, starts): how many coordinates are below so many parents of `size`.\n\n"
+	 "Writes where the run of each starts, count + 1 positions. The number is -1 where a parent is out of range, -2 where positions can't count\n"
+	 "them. Arrays are given by their addresses; `pos` and `starts` have int64 where `wide`, else int32."},
 	{"neighbours", neighbours, METH_VARARGS,
 	 "neighbours(crd, wide, count, above, runs, length): of so many runs of entries, how many stand beside the one before, and of how\n"
 	 "many a window that begins `above` entries before the run has the coordinate before. `crd` is an address of int64 or int32."},

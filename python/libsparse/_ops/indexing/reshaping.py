@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,14 +13,12 @@ from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory
-from libsparse._storage.boxes import has_far_more_rows
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
-from .copied_rows import copies
 from .entries import Entries, check_extents, derive, integer, integers, sparse_operand, unravel, wrap
 from .getitem import index_select
-from .rows import select_rows
+from .rows import backwards, has_readable_rows, tiled, with_rows
 
 
 @moves(torch.reshape)
@@ -179,20 +177,29 @@ def _tiled(source: Operand, times: Sequence[int]) -> Operand:
     added = (1,) * (len(times) - source.ndim)
     old = added + tuple(source.shape)
     new = tuple(n * m for n, m in zip(times, old, strict=True))
-    copies = math.prod(times)
+    count = math.prod(times)
     check_extents(new, "repeat")
 
+    def check(size: int) -> None:
+        subject = f"repeat: coordinates of the {size * count} entries of a result of shape {new}"
+        memory.check(size * count, 8 * (len(new) + 2), subject, "repeat fewer times, or fewer entries")
+
     def change(entries: Entries) -> Entries:
-        subject = f"repeat: coordinates of the {entries.nnz * copies} entries of a result of shape {new}"
-        memory.check(entries.nnz * copies, 8 * (len(new) + 2), subject, "repeat fewer times, or fewer entries")
-        numbers = torch.arange(entries.nnz, device="cpu").repeat_interleave(copies)
-        copy = unravel(torch.arange(copies, device="cpu").repeat(entries.nnz), times)
+        check(entries.nnz)
+        numbers = torch.arange(entries.nnz, device="cpu").repeat_interleave(count)
+        copy = unravel(torch.arange(count, device="cpu").repeat(entries.nnz), times)
         taken = entries.take(numbers)
         inner = (torch.zeros(taken.nnz, dtype=torch.int64, device="cpu"),) * len(added) + taken.coords
         offsets = zip(inner, copy, old, times, strict=True)
         return taken.at([c if n == 1 else c + k * m for c, k, m, n in offsets], new)
 
-    return derive(source, ("repeat", tuple(times)), change)
+    def short(pattern: Pattern) -> Conversion | None:
+        if added or not count or not has_readable_rows(pattern):
+            return None
+        check(pattern.size)
+        return tiled(pattern, times)
+
+    return derive(source, ("repeat", tuple(times)), change, short=short)
 
 
 @moves(lambda input, dims: input)
@@ -206,16 +213,16 @@ def flip(input: Any, dims: Any) -> Operand:
         return entries.at([n - 1 - c if mode in turned else c for mode, (c, n) in pairs], entries.shape)
 
     def short(pattern: Pattern) -> Conversion | None:
-        return _with_rows(pattern, lambda rows: rows.flip(0)) if turned == pattern.format.order[:1] else None
+        outer = pattern.format.order[0]
+        if turned == (outer,):
+            return with_rows(pattern, lambda rows: rows.flip(0))
+        if not turned or not has_readable_rows(pattern):
+            return None
+        both = backwards(pattern)
+        rows = None if outer in turned else with_rows(both.pattern, lambda rows: rows.flip(0))
+        return both if rows is None or both.source is None else rows.after(both.source)
 
     return derive(source, ("flip", frozenset(turned)), change, short=short)
-
-
-def _with_rows(pattern: Pattern, order: Callable[[Tensor], Tensor]) -> Conversion | None:
-    """A matrix whose rows, by their numbers, stand in another order; None of one without a dense level above."""
-    if not copies(pattern) or has_far_more_rows(pattern):
-        return None
-    return select_rows(pattern, order(torch.arange(pattern.shape[pattern.format.order[0]], device="cpu")))
 
 
 @moves(lambda input, shifts, dims=None: input)
@@ -240,7 +247,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Operand:
         return entries.at(coords, entries.shape)
 
     def short(pattern: Pattern) -> Conversion | None:
-        return _with_rows(pattern, lambda rows: rows.roll(by)) if tuple(modes) == pattern.format.order[:1] else None
+        return with_rows(pattern, lambda rows: rows.roll(by)) if tuple(modes) == pattern.format.order[:1] else None
 
     return derive(source, ("roll", tuple(by), tuple(modes)), change, short=short)
 

@@ -6,16 +6,19 @@ They are selected, and only what is selected is read; or those of several patter
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, chain
 
 import torch
 from torch import Tensor
 
 from libsparse._storage import memory, ordinary, packing, sorting, threads
+from libsparse._storage.boxes import has_far_more_rows, is_readable
 from libsparse._storage.conversion import Conversion, taken
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
+
+from .copied_rows import copies
 
 _CPU = torch.device("cpu")
 _PARTS = 64  # matrices that C takes
@@ -56,13 +59,34 @@ def select_rows(pattern: Pattern, rows: Tensor) -> Conversion:
         level, starts, listed, first = kinds[number], pattern.pos[number], pattern.crd[number], None
         if level.locate:
             extent = pattern.extents[number]
-            places = (places[:, None] * extent + torch.arange(extent, device=_CPU)).reshape(-1)
+            places = (places.to(torch.int64)[:, None] * extent + torch.arange(extent, device=_CPU)).reshape(-1)
         elif not level.branchless:
             assert starts is not None
-            first, _, places = ragged(taken(starts, places), taken(starts[1:], places))
+            first, listed, places = _runs(starts, listed, places)
+            pos.append(first)
+            crd.append(listed)
+            continue
         pos.append(first)
         crd.append(None if listed is None else taken(listed, places))
     return Conversion(Pattern(pattern.format, shape, pos, crd, pattern.block), places, None)
+
+
+def _runs(starts: Tensor, listed: Tensor | None, parents: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
+    """What stands below positions of the level above: where each run starts, the coordinates, and their places."""
+    radix, wide = sorting.in_c(), starts.dtype is torch.int64
+    given = (starts, parents) if listed is None else (starts, parents, listed)
+    if radix is not None and listed is not None and starts.dtype is listed.dtype and all(map(sorting.is_plain, given)):
+        first, count = starts.new_empty(parents.numel() + 1), parents.numel()
+        chosen = memory.address(parents), parents.dtype is torch.int64, count
+        size = radix.measure_runs(memory.address(starts), wide, starts.numel() - 1, *chosen, first.data_ptr())
+        if size >= 0:
+            moved, places = starts.new_empty(size), starts.new_empty(size)
+            written = *threads.shared(size), moved.data_ptr(), places.data_ptr()
+            from_, to = (memory.address(starts), memory.address(listed)), first.data_ptr()
+            radix.copy_runs(*from_, wide, *chosen, to, *written)
+            return first, moved, places
+    first, _, places = ragged(taken(starts, parents), taken(starts[1:], parents))
+    return first, None if listed is None else taken(listed, places), places
 
 
 _Selection = tuple[Tensor | None, Tensor | None, Tensor]
@@ -118,6 +142,42 @@ def ragged(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return starts, owners, places
 
 
+def has_readable_rows(pattern: Pattern) -> bool:
+    """Whether a pattern is a matrix of compressed rows that C can read, not far more of them than entries."""
+    return copies(pattern) and not pattern.block and is_readable(pattern) and not has_far_more_rows(pattern)
+
+
+def with_rows(pattern: Pattern, order: Callable[[Tensor], Tensor]) -> Conversion | None:
+    """A matrix whose rows, by their numbers, stand in another order; None of one without a dense level above."""
+    if not copies(pattern) or has_far_more_rows(pattern):
+        return None
+    return select_rows(pattern, order(torch.arange(pattern.shape[pattern.format.order[0]], device=_CPU)))
+
+
+def backwards(pattern: Pattern) -> Conversion:
+    """A matrix of which C reads a list of entries below each row, with both dimensions reversed."""
+    pos, crd = pattern.compressed(1)
+    starts, columns = (pattern.size - pos).flip(0), (pattern.extents[1] - 1 - crd).flip(0)
+    places = torch.arange(pattern.size - 1, -1, -1, dtype=pos.dtype, device=_CPU)
+    return Conversion(Pattern(pattern.format, pattern.shape, (None, starts), (None, columns)), places, None)
+
+
+def tiled(pattern: Pattern, times: Sequence[int]) -> Conversion | None:
+    """A matrix of compressed rows repeated so often along each dimension; None where that takes a longer way."""
+    outer, inner = pattern.format.order
+    rows, columns = pattern.shape[outer], pattern.shape[inner]
+    wide: Conversion | None = Conversion(pattern, None, None)
+    if times[inner] != 1:
+        shape = list(pattern.shape)
+        shape[inner] *= times[inner]
+        shifts = [[0 if mode == outer else n * columns for mode in (0, 1)] for n in range(times[inner])]
+        wide = side_by_side([pattern] * times[inner], shifts, shape, pattern.format, repeated=True)
+    if wide is None or times[outer] == 1:
+        return wide
+    tall = select_rows(wide.pattern, torch.arange(rows, device=_CPU).repeat(times[outer]))
+    return tall if wide.source is None else tall.after(wide.source)
+
+
 def are_consecutive(patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int]) -> bool:
     """Whether the arrays of several patterns, one behind the other, are those of the pattern with their entries."""
     format, first = patterns[0].format, 0
@@ -140,7 +200,12 @@ def concatenated(patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], s
 
 
 def side_by_side(
-    patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int], format: Format
+    patterns: Sequence[Pattern],
+    shifts: Sequence[Sequence[int]],
+    shape: Sequence[int],
+    format: Format,
+    *,
+    repeated: bool = False,
 ) -> Conversion | None:
     """The pattern with the entries of matrices side by side, and their places; None where C can't read them.
 
@@ -149,6 +214,7 @@ def side_by_side(
         shifts: What is added to the coordinates of each.
         shape: The shape of the result.
         format: Its format.
+        repeated: Whether the patterns are one, whose places are given, and not those among the entries of all.
     """
     radix, size = sorting.in_c(), sum([pattern.size for pattern in patterns])
     if radix is None or format.levels != ("d", "s") or not 1 < len(patterns) <= _PARTS:
@@ -162,7 +228,7 @@ def side_by_side(
     arrays = [pattern.compressed(1) for pattern in patterns]
     if not all(map(sorting.is_plain, chain.from_iterable(arrays))):
         return None
-    firsts = accumulate([pattern.size for pattern in patterns], initial=0)
+    firsts = accumulate([0 if repeated else pattern.size for pattern in patterns], initial=0)
     parts = tuple([(*map(memory.address, a), s[inner], n) for a, s, n in zip(arrays, shifts, firsts, strict=False)])
     starts = functools.reduce(torch.add, [pos for pos, _ in arrays])
     crd, places = (torch.empty(size, dtype=dtype, device=_CPU) for _ in range(2))
