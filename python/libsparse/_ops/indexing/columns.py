@@ -1,7 +1,8 @@
 """Columns of matrices by rows, and rows of those by columns: lists of them, and ranges of both.
 
-Ranges are found in each row. For lists, the transpose, which a pattern keeps, has the entries of each wanted coordinate
-side by side: they are copied as rows are, and transposed back, which counts the entries of each row. Nothing is sorted.
+Ranges are found in each row, and entries in ascending columns by a table of all columns. For other lists, the
+transpose, which a pattern keeps, has the entries of each wanted coordinate side by side: they are copied as rows are,
+and transposed back, which counts the entries of each row. Nothing is sorted.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from .copied_rows import copies, copy_rows
 from .keys import Key
 from .masked import kept
 
+_FEW = 8  # times the columns that are chosen, which a transpose then finds without reading all entries
 _EMPTY = 4  # coordinates for each entry that a mode may have, since a transpose has a position for each
 
 
@@ -45,13 +47,27 @@ def select_columns(pattern: Pattern, columns: Tensor) -> Conversion | None:
     outer, inner = format.order
     if pattern.shape[inner] > _EMPTY * pattern.size:
         return None
+    if columns.numel() * _FEW >= pattern.shape[inner] and bool((columns[1:] > columns[:-1]).all()):
+        return _ascending(pattern, columns)
     turned = pattern.converted(Format(f"{''.join(format.levels)}:{inner},{outer}"))
     assert turned.source is not None, "a transpose moves entries"
-    found = copy_rows(Operand(turned.pattern, turned.source), columns)
-    if found is None:
+    rows = copy_rows(Operand(turned.pattern, turned.source), columns)
+    if rows is None:
         return None
-    places, selected = conversion.copied(found.sparsity, found.values, format)
+    places, selected = conversion.copied(rows.sparsity, rows.values, format)
     return Conversion(selected, places, None)
+
+
+def _ascending(pattern: Pattern, columns: Tensor) -> Conversion:
+    """The same of columns that ascend, as a mask gives them."""
+    inner, dtype = pattern.format.order[1], pattern.index_dtype
+    chosen = torch.zeros(pattern.shape[inner], dtype=torch.bool, device="cpu").index_fill_(0, columns, True)
+    found = kept(pattern, taken(chosen, pattern.compressed(1)[1]))
+    numbers = chosen.cumsum(0, dtype=dtype) - 1
+    crd = taken(numbers, found.pattern.compressed(1)[1])
+    shape = torch.Size([columns.numel() if mode == inner else n for mode, n in enumerate(pattern.shape)])
+    arrays = (None, found.pattern.pos[1]), (None, crd)
+    return found._replace(pattern=written_pattern(pattern.format, shape, *arrays, found.pattern.size, dtype))
 
 
 def select_box(pattern: Pattern, key: Key) -> tuple[Conversion, Key] | None:
@@ -105,11 +121,13 @@ def _every(found: Conversion, step: int) -> Conversion:
     """The columns whose numbers are multiples of a step."""
     pattern, places = found.pattern, found.source
     outer, inner = pattern.format.order
+    assert places is not None
+    if pattern.shape[inner] <= _EMPTY * pattern.size:
+        return _ascending(pattern, torch.arange(0, pattern.shape[inner], step, device="cpu")).after(places)
     crd = pattern.compressed(1)[1]
     step = min(step, max(pattern.shape[inner], 1))  # of which coordinates have the dtype
     numbers = crd // step
     selected = kept(pattern, numbers * step == crd)
-    assert places is not None
     assert selected.source is not None
     extents = {outer: pattern.shape[outer], inner: -(-pattern.shape[inner] // step)}
     arrays = (None, selected.pattern.pos[1]), (None, taken(numbers, selected.source))
