@@ -37,6 +37,10 @@ func (d *Decision) prefetch(a bind.Assignment) {
 	}
 	v, innermost := d.Order[len(d.Order)-2], d.Order[len(d.Order)-1]
 	it, ok := walked(a, v)
+	if !ok { // or the one coordinate of each place of the level above
+		it, ok = onlyLevel(a, v)
+		ok = ok && it.Props().Branchless
+	}
 	if !ok || !a.Of(it.Access.Tensor).Scattered {
 		return
 	}

@@ -178,14 +178,22 @@ func (d *Decision) rows(a bind.Assignment, depth int) {
 
 // walked is the level that the loop over v walks, where it is one with segments, alone, of whole operands.
 func walked(a bind.Assignment, v index.Var) (it lattice.Iterator, ok bool) {
+	it, ok = onlyLevel(a, v)
+	if !ok {
+		return it, false
+	}
+	p := it.Props()
+	return it, p.Segmented && p.Unique && !p.Padded
+}
+
+// onlyLevel is the level whose coordinates the loop over v visits, where it is one, and nothing else is looked up.
+func onlyLevel(a bind.Assignment, v index.Var) (it lattice.Iterator, ok bool) {
 	l := lattice.Loop(a.Table, a.RHS, v)
 	if l.Full() || len(l.Points) != 1 || len(l.Iterators()) != 1 || len(l.Points[0].Located) > 0 ||
 		slices.ContainsFunc(index.Accesses(a.RHS), (*index.Access).Windowed) {
 		return it, false
 	}
-	it = l.Iterators()[0]
-	p := it.Props()
-	return it, p.Segmented && p.Unique && !p.Padded
+	return l.Iterators()[0], true
 }
 
 // varying names the factors of a product that change with the one variable that is summed; it is empty where they are all of them, or

@@ -1,5 +1,7 @@
 package ir
 
+import "libsparse/libsparse/dtype"
+
 // Simplify is m with constants folded and with statements dropped that have no effect. It never changes the order or
 // the number of floating operations on values, and drops loads whatever their index.
 func Simplify(m *Module) *Module {
@@ -152,6 +154,9 @@ func simplifyFor(s *For) Stmt {
 	if empty(s.Body) {
 		return &Block{}
 	}
+	if p, ok := s.Lo.(*Var); ok && s.Kind != Shared && s.Step == 1 && follows(s.Hi, p) && !sets(s.Body, p) {
+		return simplifyBlock(substitute(s.Body, s.Var, p)) // the one entry of a position
+	}
 	lo, ok := s.Lo.(*Int)
 	hi, okHi := s.Hi.(*Int)
 	if !ok || !okHi {
@@ -165,6 +170,25 @@ func simplifyFor(s *For) Stmt {
 	default:
 		return s
 	}
+}
+
+// follows reports whether e is the integer variable v and one.
+func follows(e Expr, v *Var) bool {
+	sum, ok := e.(*Binary)
+	if !ok || sum.Op != dtype.Add || !sameInteger(v, sum.X) {
+		return false
+	}
+	one, ok := sum.Y.(*Int)
+	return ok && one.Value == 1
+}
+
+// sets reports whether a statement of b changes v.
+func sets(b *Block, v *Var) (found bool) {
+	EachStmt(b, func(s Stmt) {
+		w := SetBy(s)
+		found = found || w != nil && w.Name == v.Name
+	})
+	return found
 }
 
 // substitute is b with every use of v replaced by x.

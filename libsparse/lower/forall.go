@@ -181,11 +181,35 @@ func (l *lowerer) positionName(it lattice.Iterator) string {
 // walk visits the coordinates that one level stores.
 func (l *lowerer) walk(f *cin.Forall, lat lattice.Lattice, e env, kind ir.LoopKind) []ir.Stmt {
 	at, it := lat.Points[0], lat.Iterators()[0]
-	if !it.Props().Unique {
+	if !it.Props().Unique && !l.visitsAgain(f, it) {
 		return l.merge(f, lat, e)
 	}
 	e.partial = e.partial || !l.coversResult(it)
 	return l.walkLevel(f, at, it, e, kind)
+}
+
+// visitsAgain reports whether a coordinate that a level stores several times may be visited as often: nothing but the place in that level follows
+// from it, and each term of the body is added to what is outside of the loop.
+func (l *lowerer) visitsAgain(f *cin.Forall, it lattice.Iterator) bool {
+	source := l.program.Source
+	if slices.Contains(source.LHS.Vars, f.Var) || it.Access.Windowed() || !slices.Contains(it.Access.Vars, f.Var) {
+		return false
+	}
+	for _, other := range index.Accesses(source.RHS) {
+		if other != it.Access && slices.Contains(other.Vars, f.Var) {
+			return false
+		}
+	}
+	for body := f.Body; ; {
+		switch s := body.(type) {
+		case *cin.Forall:
+			body = s.Body
+		case *cin.Assign:
+			return s.Reduce != "" && !slices.Contains(s.LHS.Vars, f.Var)
+		default:
+			return false
+		}
+	}
 }
 
 // walkLevel loops over the steps of one level.

@@ -14,7 +14,8 @@ import (
 // tolokers_adj and rows of 256 columns takes 14 % of a product's time). The distance is shorter in the last segments, and 0 in the last of
 // all: a matrix with most of its entries in the last row gains nothing.
 func (l *lowerer) prefetch(f *cin.Forall, it lattice.Iterator, p, v *ir.Var, end ir.Expr, body []ir.Stmt, e env) (before, out []ir.Stmt) {
-	if f.Prefetch == 0 || !gapless(it) {
+	_, workspace := l.program.Workspaces[it.Access.Tensor]
+	if f.Prefetch == 0 || workspace || !gapless(it) && !it.Props().Branchless {
 		return nil, nil
 	}
 	rows := gathered(body, v)

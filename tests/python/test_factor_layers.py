@@ -63,8 +63,37 @@ def test_bags_of_a_matrix() -> None:
         layer(ls.eye(3))
     with pytest.raises(ls.IndexBoundsError, match="offsets are from 1"):
         layer(bags.col, torch.tensor([1, 3]))
-    with pytest.raises(ls.IndexBoundsError):
-        layer(torch.tensor([[9]]))
+    for number in (9, -1, 1 << 40):
+        with pytest.raises(ls.IndexBoundsError, match=f"numbers from {number} .* 0 <= number < 9"):
+            layer(torch.tensor([[number]]))
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_without_numbers_and_many_of_one(mode: str, dtype: torch.dtype) -> None:
+    ours, theirs = ls.nn.EmbeddingBag(9, 4, mode=mode), nn.EmbeddingBag(9, 4, mode=mode)
+    ours.load_state_dict(theirs.state_dict())
+    empty = torch.empty(0, dtype=dtype)
+    cases = [
+        (empty, empty),
+        (empty, torch.tensor([0, 0], dtype=dtype)),
+        (torch.empty(0, 3, dtype=dtype),),
+        (torch.full((30_000,), 7, dtype=dtype), torch.tensor([0, 1, 1, 20_000], dtype=dtype)),
+        (torch.randint(9, (9_000, 3), generator=drawn).to(dtype),),
+    ]
+    for case in cases:
+        torch.testing.assert_close(ours(*case), theirs(*case), rtol=1e-4, atol=1e-4)
+
+
+def test_factors_of_numbers_have_gradients() -> None:
+    ours, theirs = ls.nn.EmbeddingBag(9, 4, mode="sum"), nn.EmbeddingBag(9, 4, mode="sum")
+    ours.load_state_dict(theirs.state_dict())
+    numbers, factors = torch.tensor([[1, 2], [3, 3]]), torch.rand(2, 2, generator=drawn).requires_grad_()
+    found = [
+        torch.autograd.grad(layer(numbers, per_sample_weights=factors).square().sum(), factors)
+        for layer in (ours, theirs)
+    ]
+    torch.testing.assert_close(found[0], found[1])
 
 
 def test_factorization_machine() -> None:

@@ -267,17 +267,20 @@ def _order(
     Raises:
         FormatError: They do not.
     """
-    tied = torch.empty(
-        0, dtype=torch.bool, device="cpu"
-    )  # whether a coordinate and the one before it agree as far as was looked
+    tied: Tensor | None = None  # whether a coordinate and the one before it agree as far as was looked; None of no pair
     for number, (level, level_pos, level_crd) in enumerate(zip(format.kinds, pos, crd, strict=True)):
         if level_crd is None or not _listed(level):
             continue
+        before, here = level_crd[:-1], level_crd[1:]
         if level_pos is not None:  # a parent's first coordinate may be anything
+            if bool((here > before).all()):
+                tied = None
+                continue
             tied = torch.ones(level_crd.numel() + 1, dtype=torch.bool, device="cpu")
             tied.index_fill_(0, level_pos.to(torch.int64), False)
             tied = tied[1:-1]
-        before, here = level_crd[:-1], level_crd[1:]
+        if tied is None:
+            continue
         wrong = tied & (here <= before if level.unique else here < before)
         if bool(wrong.any()):
             entry = int(wrong.nonzero()[0]) + 1

@@ -191,9 +191,9 @@ class Statistics:
         Neighbours are entries beside each other, and those of rows below each other. Of a sample, so that it takes the
         same time for every pattern; few entries count as not scattered.
         """
-        coordinates = self._crd[-1]
+        coordinates, kind = self._crd[-1], self._format.kinds[-1]
         count = 0 if coordinates is None else coordinates.numel()
-        if coordinates is None or count < FEW or not self._format.kinds[-1].lists:
+        if coordinates is None or count < FEW or not (kind.lists or kind.branchless):
             return False
         every = count // _RUNS
         above = min(2 * self._size // max(self._rows, 1) + 2, _WINDOW, every - _RUN)

@@ -95,41 +95,48 @@ class EmbeddingBag(nn.Module):
         """The rows of numbers, as `nn.EmbeddingBag` takes them."""
         if factors is not None and self.mode != "sum":
             raise ls.UnsupportedError(f"EmbeddingBag: per_sample_weights need mode='sum'; the mode is {self.mode!r}")
-        bag, count = self._bags(numbers, offsets)
-        flat = numbers.reshape(-1).long()
-        values = self.weight.new_ones(flat.shape) if factors is None else factors.reshape(-1)
+        ends, flat = self._ends(numbers, offsets), numbers.reshape(-1)
+        values = None if factors is None else factors.reshape(-1)
         if self.padding_idx is not None:
             kept = flat != self.padding_idx
-            bag, flat, values = bag[kept], flat[kept], values[kept]
-        bags = ls.from_coo(torch.stack([bag, flat]), values, (count, self.num_embeddings))  # adds up what comes twice
-        if self.mode == "max":
-            return ls.matmul(bags.with_values(None), self.weight, reduce="max")
-        out = bags @ self.weight
+            ends = torch.cat([ends.new_zeros(1), kept.cumsum(0)])[ends]
+            flat, values = flat[kept], None if values is None else values[kept]
+        # Each number has a place of its own, so that those of a bag are neither sorted nor compared.
+        shape = len(ends) - 1, len(flat), self.num_embeddings
+        places = torch.arange(len(flat), dtype=flat.dtype, device="cpu")
+        try:
+            bags = ls.from_levels("duq", shape, (None, ends, None), (None, places, flat), values)
+        except ls.IndexBoundsError:
+            raise ls.IndexBoundsError(
+                f"EmbeddingBag: input has numbers from {int(flat.min())} to {int(flat.max())}; expected numbers of the "
+                f"table's rows, 0 <= number < {self.num_embeddings}"
+            ) from None
+        if self.mode == "sum":
+            return ls.einsum("bpr,rk->bk", bags, self.weight)
+        lengths = ends.diff()[:, None]
         if self.mode == "mean":
-            out = out / torch.bincount(bag, minlength=count).clamp(min=1)[:, None]
-        return out
+            return ls.einsum("bpr,rk->bk", bags, self.weight) / lengths.clamp(min=1)
+        return ls.einsum("bpr,rk->bk", bags, self.weight, reduce="max").masked_fill(lengths == 0, 0)
 
-    def _bags(self, numbers: Tensor, offsets: Tensor | None) -> tuple[Tensor, int]:
-        """The bag of each number, and how many bags there are."""
+    def _ends(self, numbers: Tensor, offsets: Tensor | None) -> Tensor:
+        """Where each bag begins, and where the last one ends."""
         if numbers.ndim == 2 and offsets is None:
-            return torch.arange(numbers.shape[0], device="cpu").repeat_interleave(numbers.shape[1]), numbers.shape[0]
+            bags, length = numbers.shape
+            return torch.arange(bags + 1, device="cpu") * length
         if numbers.ndim != 1 or offsets is None:
             raise ls.ShapeError(
                 f"EmbeddingBag: input has shape {tuple(numbers.shape)} and offsets are "
                 f"{'given' if offsets is not None else 'missing'}; expected (bags, length), or 1-D with offsets"
             )
-        ends = (
-            offsets.long()
-            if self.include_last_offset
-            else torch.cat([offsets.long(), offsets.new_tensor([len(numbers)]).long()])
-        )
-        lengths = ends.diff()
-        if len(ends) and (int(ends[0]) != 0 or int(ends[-1]) != len(numbers) or bool((lengths < 0).any())):
+        ends = offsets.long()
+        if not self.include_last_offset:
+            ends = torch.cat([ends, ends.new_tensor([len(numbers)])])
+        if len(ends) and (int(ends[0]) != 0 or int(ends[-1]) != len(numbers) or bool((ends.diff() < 0).any())):
             raise ls.IndexBoundsError(
                 f"EmbeddingBag: offsets are from {ends[0]} to {ends[-1]}; expected to begin at 0, to ascend, and to "
                 f"end at most at {len(numbers)}, the length of input"
             )
-        return torch.arange(len(lengths), device="cpu").repeat_interleave(lengths), len(lengths)
+        return ends
 
     def extra_repr(self) -> str:
         """Its extents."""

@@ -56,7 +56,6 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
     const int32_t *restrict A_crd1 = (const int32_t *)slots[5];
-    const int32_t *restrict A_crd2 = (const int32_t *)slots[6];
     const float *restrict A_vals = (const float *)slots[8];
     float *restrict out_vals = (float *)slots[9];
     clear(out_vals, n_i, sizeof *out_vals);
@@ -104,18 +103,8 @@ int32_t kernel_compute(int64_t *slots)
                             A_p1_run++;
                         }
                         float w = 0.0f;
-                        int64_t A_p2 = A_p1;
-                        const int64_t A_p2_end = A_p1_run;
-                        while (A_p2 < A_p2_end) {
-                            const int64_t j = A_crd2[A_p2];
-                            int64_t A_p2_run = A_p2;
-                            while (A_p2_run < A_p2_end && A_crd2[A_p2_run] == j) {
-                                A_p2_run++;
-                            }
-                            for (int64_t A_p3 = A_p2; A_p3 < A_p2_run; A_p3++) {
-                                w += A_vals[A_p3];
-                            }
-                            A_p2 = A_p2_run;
+                        for (int64_t A_p2 = A_p1; A_p2 < A_p1_run; A_p2++) {
+                            w += A_vals[A_p2];
                         }
                         out_vals[i] = w;
                         A_p1 = A_p1_run;
