@@ -87,13 +87,13 @@ def read(value: Any, format: str | Format | None = None) -> Operand:
     """The operand of an array for which `is_foreign` holds.
 
     Args:
-        value: A NumPy array, whose memory is shared, or a sparse array, which is copied.
+        value: A NumPy array, whose memory is shared and not written to, or a sparse array, which is copied.
         format: The format of a sparse one; by default its own, `coo` for those that libsparse lacks.
     """
     if _is_pydata(value):
         found = _from_pydata(value)
     elif not hasattr(value, "tocoo"):
-        return Operand(None, validate.tensor("an array", value))
+        return Operand(None, validate.tensor("an array", value, written=False))
     elif value.format in ("csr", "csc", "bsr") and value.ndim == 2:
         found = _compressed(value)
     elif value.format == "dia":
@@ -160,12 +160,12 @@ def _from_pydata(array: Any) -> Operand:
 
 def _levels(array: Any) -> tuple[list[Tensor | None], list[Tensor | None]]:
     """Positions and coordinates of a compressed matrix."""
-    pos, crd = (torch.as_tensor(found, device="cpu") for found in (array.indptr, array.indices))
+    pos, crd = (validate.tensor("indices", found, written=False) for found in (array.indptr, array.indices))
     return [None, pos], [None, crd]
 
 
 def _indices(array: Any) -> Tensor:
-    return torch.as_tensor(array, dtype=torch.int64, device="cpu")
+    return validate.tensor("coords", array, written=False).to(torch.int64)
 
 
 def _values(array: Any) -> Tensor:

@@ -54,14 +54,44 @@ def extent(name: str, given: Any) -> int:
     return result
 
 
-def tensor(name: str, given: Any) -> Tensor:
-    """An array that was handed over, as a tensor.
+class _Lent:
+    """A read-only array for one who doesn't write: torch, which can't know that, warns of every such array."""
+
+    def __init__(self, array: Any) -> None:
+        described = array.__array_interface__
+        self.array, self.__array_interface__ = array, {**described, "data": (described["data"][0], False)}
+
+
+def _for_torch(given: Any, written: bool) -> Any:
+    """An array of NumPy, or an object that stands for one, as torch takes it: copied where torch can't share it."""
+    numpy = sys.modules.get("numpy")
+    array = given if numpy is None or isinstance(given, numpy.ndarray) else given.__array__()
+    if numpy is None or not isinstance(array, numpy.ndarray):
+        return array
+    if not array.dtype.isnative:
+        return array.astype(array.dtype.newbyteorder("="))
+    if any(step < 0 or step % max(array.itemsize, 1) for step in array.strides):
+        return array.copy()
+    if array.flags.writeable:
+        return array
+    return array.copy() if written else numpy.asarray(_Lent(array))
+
+
+def tensor(name: str, given: Any, *, written: bool = True) -> Tensor:
+    """An array that was handed over, as a tensor of its memory where torch can share that.
+
+    Args:
+        name: Its name in messages.
+        given: The array.
+        written: Whether the tensor may be written to, as values may: a read-only array is copied then.
 
     Raises:
         DtypeError: It is none.
     """
+    if isinstance(given, Tensor):
+        return given
     try:
-        return given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")
+        return torch.as_tensor(_for_torch(given, written) if hasattr(given, "__array__") else given, device="cpu")
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         reason = str(error).partition("\n")[0].removeprefix("new(): ")
         raise DtypeError(
@@ -77,7 +107,7 @@ def index_array(name: str, given: Any, ndim: int = 1, expected: str = "one dimen
         ShapeError: It has another rank.
         UnsupportedError: It is not on the CPU.
     """
-    array = tensor(name, given)
+    array = tensor(name, given, written=False)
     if not copy and array.dtype in _NUMBERS and array.ndim == ndim and array.is_cpu and array.is_contiguous():
         return array
     if array.numel() == 0:  # `torch.empty(2, 0)` and `[[], []]` hold no index, whatever their dtype

@@ -46,7 +46,7 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
         return tensor(dress(foreign.read(data)), format, dtype)
     if foreign.is_graph(data):
         return tensor(dress(foreign.read_graph(data, format)), dtype=dtype)
-    dense = validate.tensor("data", data)
+    dense = validate.tensor("data", data, written=False)
     on_cpu("data", dense)
     if dtype is not None:
         dtypes.code(dtype)
@@ -194,8 +194,8 @@ def _flat(values: Tensor | None) -> Tensor | None:
 
 
 @one_node
-def from_mask(mask: Tensor, format: str | Format | None = None) -> SparseTensor:
-    """The pattern of the true elements of a bool tensor, without values.
+def from_mask(mask: Any, format: str | Format | None = None) -> SparseTensor:
+    """The pattern of the true elements of a bool tensor, or of an array of NumPy, without values.
 
     Args:
         mask: Of any rank from 1 on.
@@ -205,6 +205,8 @@ def from_mask(mask: Tensor, format: str | Format | None = None) -> SparseTensor:
         >>> ls.from_mask(torch.eye(2) > 0).indices().tolist()
         [[0, 1], [0, 1]]
     """
+    if not isinstance(mask, Tensor) and hasattr(mask, "__array__"):
+        mask = validate.tensor("mask", mask, written=False)
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         kind = f"{mask.dtype} tensor" if isinstance(mask, Tensor) else type(mask).__name__
         raise DtypeError(f"mask is a {kind}; expected a bool tensor: write `x != 0` for another")

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._ops.operands import to_operand
+from libsparse._storage import validate
 from libsparse._tensor.sparse_tensor import SparseTensor
 
 from .registry import implements
@@ -64,7 +65,7 @@ def _compute(self: SparseTensor, ufunc: Any, method: str, *inputs: Any, **kwargs
 
 def _tensor(operand: Any) -> Tensor:
     """An array or a number as torch's functions take it."""
-    return operand if isinstance(operand, SparseTensor) else torch.as_tensor(operand, device="cpu")
+    return operand if isinstance(operand, SparseTensor) else validate.tensor("an operand", operand, written=False)
 
 
 @implements(Tensor.__array_wrap__)

@@ -13,12 +13,15 @@ import libsparse as ls
 
 
 def taken(value: Any) -> Any:
-    """An array of NumPy as a tensor of its memory, a sparse array as a SparseTensor; anything else as it is."""
+    """An array of NumPy as a tensor of a copy, a sparse array as a SparseTensor; anything else as it is."""
     if isinstance(value, Tensor):
         return value
     if hasattr(value, "tocoo"):
         return ls.tensor(value)
-    return torch.as_tensor(value, device="cpu") if hasattr(value, "__array__") else value
+    if not hasattr(value, "__array__"):
+        return value
+    array = value.__array__()  # torch shares none that are read-only, reversed or of another byte order
+    return torch.as_tensor(array.astype(array.dtype.newbyteorder("="), order="C"), device="cpu")
 
 
 def matrix(name: str, A: Any) -> None:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 import libsparse as ls
+from libsparse._storage import validate
 
 
 def window(n: int, w: int) -> Any:
@@ -84,7 +85,7 @@ def global_tokens(n: int, tokens: int | Sequence[int] | Tensor) -> Any:
     """
     n = _counted("n", n)
     places = torch.arange(_counted("tokens", tokens), device="cpu") if isinstance(tokens, int) else tokens
-    places = torch.as_tensor(places, dtype=torch.int64, device="cpu").unique()
+    places = validate.tensor("tokens", places, written=False).to(torch.int64).unique()
     if len(places) and not (int(places[0]) >= 0 and int(places[-1]) < n):
         raise ls.IndexBoundsError(f"global_tokens: tokens are from {places[0]} to {places[-1]}; expected 0 to {n - 1}")
     everything = torch.zeros(n, dtype=torch.bool, device="cpu")

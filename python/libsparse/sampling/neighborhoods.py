@@ -125,6 +125,9 @@ def _nodes(A: Any, name: str, nodes: Any) -> Tensor:
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ls.ShapeError(f"A ({A._facts()}); expected the square matrix of a graph")
     try:
+        if not isinstance(nodes, Tensor) and hasattr(nodes, "__array__"):  # torch takes no reversed arrays
+            array = nodes.__array__()
+            nodes = array.astype(array.dtype.newbyteorder("="), order="C")
         found = torch.as_tensor(nodes, device="cpu")
     except (TypeError, ValueError, RuntimeError) as error:
         raise ls.DtypeError(f"{name} is a {type(nodes).__name__}; expected integers: {error}") from None

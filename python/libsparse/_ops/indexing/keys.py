@@ -12,7 +12,7 @@ from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError, Uns
 from libsparse._lang.records import NamedTuple
 from libsparse._ops import agreement
 from libsparse._ops.operands import is_sparse, to_operand
-from libsparse._storage import sorting
+from libsparse._storage import sorting, validate
 
 _DTYPES = frozenset({torch.int64, torch.int32, torch.bool})  # and uint8, which is taken for bool
 _ACCEPTED = "integers, slices, '...', None, lists and tensors of integers or bools"
@@ -130,7 +130,7 @@ def _as_tensor(item: Any) -> Any:
             raise IndexBoundsError(f"A[...]: a list is no index: {error}") from None
         return found if found.numel() else found.to(torch.int64)
     if hasattr(item, "__array__"):  # before integers: NumPy's arrays of one element are both
-        return torch.as_tensor(item.__array__(), device="cpu")
+        return validate.tensor("A[...]: an index", item, written=False)
     if hasattr(item, "__index__"):
         return item.__index__()
     if isinstance(item, str):
