@@ -83,6 +83,20 @@ class AutogradView:
     def grad(self) -> None:
         self.grad = None
 
+    @property
+    def grad_dtype(self) -> Any:
+        """The dtype of the values' gradient, None for any; torch 2.13 asks whatever it compiles for it."""
+        held = self.__dict__.get("_held")
+        return own(self, "grad_dtype") if held is None else held.grad_dtype
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None:
+        held = self.__dict__.get("_held")
+        if held is None:
+            set_own(self, "grad_dtype", value)
+        else:
+            held.grad_dtype = value
+
     def requires_grad_(self: _Self, requires_grad: bool = True) -> _Self:
         """Asks autograd to follow the values.
 

@@ -142,6 +142,7 @@ geometric_ | A.{name}(0.5).nnz -> 2
 ger outer | A[0].{name}(A[1]).to_dense().tolist() -> [[0.0, 0.0], [2.0, 0.0]]
 get_device | A.{name}() -> -1
 grad | W = ls.eye(2).requires_grad_(); (W @ x).sum().backward(); W.{name}.values().tolist() -> [2.0, 2.0]
+grad_dtype | A.{name} -> torch.float32
 grad_fn | A.{name} is None -> True
 greater gt less logical_xor lt ne not_equal | A.{name}(A).to_dense().tolist() -> [[False, False], [False, False]]
 greater_ gt_ less_ logical_xor_ lt_ ne_ not_equal_ sub_ subtract_ \
