@@ -13,6 +13,7 @@ from torch import Tensor
 from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime.problem import Operand
 from libsparse._storage import ordinary
+from libsparse._storage.conversion import in_arrays
 from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -238,7 +239,7 @@ def shaped_values(source: Operand) -> Tensor:
         return _block_rows(values, (values.numel() // (blocks[0] * blocks[1]), *blocks), own_layout(source))
     if source.ndim == 3 and not source.sparsity.block:  # a batch of matrices with as many entries each
         return values.reshape(source.shape[0], -1)
-    return values.reshape(-1, *source.sparsity.block)
+    return in_arrays(source.sparsity, values)
 
 
 def write(source: Operand, layout: torch.layout | None = None, *, copied: bool | torch.dtype = False) -> Tensor:

@@ -225,7 +225,11 @@ class Call:
     def _sharing(self, shared: Pattern | None) -> Pattern:
         """The pattern of the result, which has the sparse levels of an operand's."""
         assert self.kernel.format is not None
-        found: Pattern = with_dense(shared, self.kernel.format, self.shape)
+        format, count = self.kernel.format, self.kernel.format.sparse_levels
+        block: tuple[int, ...] = ()
+        if shared is not None and shared.block and format.order[count:] == tuple(range(count, len(format.order))):
+            block = tuple(self.shape[count:])  # values stay arrays
+        found: Pattern = with_dense(shared, format, self.shape, block)
         return found
 
     def make_direct(self, operands: Sequence[Operand]) -> None:

@@ -48,11 +48,11 @@ class Conversion(NamedTuple):
         return self._replace(source=source if self.source is None else taken(source, self.source))
 
     def values(self, values: Tensor, fill: float = 0) -> Tensor:
-        """Carries values over; differentiable. Padding is `fill`."""
+        """Carries values over, numbers or arrays with one row an entry; differentiable. Padding is `fill`."""
         if self.source is not None:
             values = taken(values, self.source)
         if self.target is not None:
-            return values.new_full((self.pattern.size,), fill).index_copy(0, self.target, values)
+            return values.new_full((self.pattern.size, *values.shape[1:]), fill).index_copy(0, self.target, values)
         return values
 
 
@@ -122,6 +122,50 @@ def with_dense(pattern: Pattern, format: Format, shape: tuple[int, ...], block: 
         return made
 
     return origin._keep(("dense levels", format.text, shape, block), build)
+
+
+def above(pattern: Pattern, count: int) -> Pattern | None:
+    """The pattern of the first modes, so many, where the others are its last levels, in order and dense; else None."""
+    format, ndim = pattern.format, pattern.ndim
+    if format.order[count:] != tuple(range(count, ndim)) or format.sparse_levels > count or not count:
+        return None
+    block = pattern.block[: max(len(pattern.block) - (ndim - count), 0)]
+    levels, order = "".join(format.levels[:count]), ",".join(map(str, format.order[:count]))
+    return with_dense(pattern, Format(f"{levels}:{order}"), pattern.shape[:count], block)
+
+
+def in_arrays(pattern: Pattern, values: Tensor) -> Tensor:
+    """Values in the shape in which users have them: (nnz, *block) where they are arrays."""
+    block = pattern.block
+    if 0 not in block:
+        return values.reshape(-1, *block) if block else values
+    rows = above(pattern, pattern.ndim - len(block))  # -1 stands for any number of nothing
+    return values.reshape(0 if rows is None else rows.size, *block)
+
+
+def without_ones(pattern: Pattern) -> Pattern:
+    """The pattern without its last modes of extent 1, as far as `above` has one."""
+    count = pattern.ndim
+    while count > 1 and pattern.shape[count - 1] == 1 and pattern.format.sparse_levels < count:
+        count -= 1
+    return above(pattern, count) or pattern
+
+
+def extended(pattern: Pattern, extents: tuple[int, ...], block: tuple[int, ...] = ()) -> Pattern:
+    """The pattern with modes of these extents behind the others, as dense levels, and values that are arrays or not."""
+    order = ",".join(map(str, (*pattern.format.order, *range(pattern.ndim, pattern.ndim + len(extents)))))
+    format = Format(f"{''.join(pattern.format.levels)}{'d' * len(extents)}:{order}")
+    return with_dense(pattern, format, (*pattern.shape, *extents), block)
+
+
+def alike(a: Pattern, b: Pattern) -> bool:
+    """Whether two patterns have the same entries in the same places, which is said of none that torch traces."""
+    if a is b:
+        return True
+    if a.traced or b.traced or (a.format, a.shape, a.size) != (b.format, b.shape, b.size):
+        return False
+    pairs = zip((*a.pos, *a.crd), (*b.pos, *b.crd), strict=True)
+    return all([m is n or (m is not None and n is not None and torch.equal(m, n)) for m, n in pairs])
 
 
 def rows_by_length(pattern: Pattern) -> Tensor:

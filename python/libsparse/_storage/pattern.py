@@ -13,7 +13,7 @@ from torch import Tensor
 from libsparse._lang.errors import UnsupportedError
 
 from . import checks, derived, ordinary, packing, sorting, statistics, validate
-from .conversion import Conversion, convert, inverse, taken, with_dense
+from .conversion import Conversion, convert, extended, inverse, taken
 from .format import Format
 
 _Derived = TypeVar("_Derived")
@@ -212,6 +212,8 @@ class Pattern:
         if known is None:
             shape, format = torch.Size([self.shape[d] for d in dims]), self.format.permute(dims)
             known = Pattern._of_kernel(format, shape, self.pos, self.crd, self.size, self.index_dtype)
+            first = self.ndim - len(self.block)  # values stay arrays where their modes stay the last ones
+            known.block = self.block if dims[first:] == tuple(range(first, self.ndim)) else ()
             known.transposes[inverse(dims)] = weakref.ref(self)  # weak: no cycle that keeps arrays alive
             self.transposes[dims] = known
         return known
@@ -295,12 +297,7 @@ class Pattern:
     def with_blocks(self, block: Sequence[int]) -> Pattern:
         """The pattern whose entries are dense blocks of this shape: dense levels below its own, and modes behind."""
         extents = tuple(block)
-        if not extents:
-            return self
-        levels = "".join(self.format.levels) + "d" * len(extents)
-        order = (*self.format.order, *range(self.ndim, self.ndim + len(extents)))
-        format = Format(f"{levels}:{','.join(map(str, order))}")
-        found: Pattern = with_dense(self, format, (*self.shape, *extents), extents)
+        found: Pattern = extended(self, extents, extents) if extents else self
         return found
 
     def compressed(self, level: int) -> tuple[Tensor, Tensor]:

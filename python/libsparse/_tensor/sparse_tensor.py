@@ -20,6 +20,7 @@ from libsparse._ops.operands import check_values
 from libsparse._ops.prepared_products import PreparedProduct
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Operand
+from libsparse._storage.conversion import in_arrays
 from libsparse._storage.fakes import JIT_TRACE, is_fake
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -146,8 +147,7 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
 
         They are 1-D, or `(nnz, *block)` for a tensor that was made of values which are arrays.
         """
-        values, block = self._operand().values, self._pattern.block
-        return values.reshape(-1, *block) if block else values
+        return in_arrays(self._pattern, self._operand().values)
 
     def with_values(self, values: Tensor | None) -> SparseTensor:
         """A tensor of the same pattern with other values, or with none.

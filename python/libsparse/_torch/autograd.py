@@ -10,6 +10,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops.operands import is_sparse, same_entries, to_operand
+from libsparse._storage.conversion import in_arrays
 from libsparse._tensor import sharing
 from libsparse._tensor.dispatch_table import passed
 from libsparse._tensor.sparse_tensor import SparseTensor
@@ -170,13 +171,13 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwar
 @implements(Tensor.register_hook)
 def register_hook(input: Any, hook: Callable[..., Any]) -> Any:
     """Registers a hook on the gradient of the values, in the shape of `values()`."""
-    block = input.pattern.block
+    pattern = input.pattern
 
     def shaped(gradient: Tensor) -> Any:
-        found = hook(gradient.reshape(-1, *block))
+        found = hook(in_arrays(pattern, gradient))
         return found if found is None else found.reshape(gradient.shape)
 
-    return _own(input).register_hook(shaped if block else hook)
+    return _own(input).register_hook(shaped if pattern.block else hook)
 
 
 @implements(Tensor.register_post_accumulate_grad_hook)
