@@ -10,15 +10,19 @@ from array import array
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
+from libsparse._autograd import tape
 from libsparse._compiler import kernel, request
 from libsparse._lang import dtypes
 from libsparse._lang.errors import ToolchainError
+from libsparse._ops.operands import PLAIN
 from libsparse._runtime.problem import Operand, stored
 from libsparse._runtime.status import check
-from libsparse._storage import memory, threads
+from libsparse._storage import memory, ordinary, threads
 from libsparse._storage.pattern import Pattern
 
+_INDICES = frozenset({torch.int32, torch.int64})
 _OF_WIDTH = {1: "u8", 2: "i16", 4: "i32", 8: "i64", 16: "c128"}  # a type of each width: values are copied as they are
 
 
@@ -59,6 +63,18 @@ def copy_rows(source: Operand, rows: Tensor) -> Operand | None:
     shape = list(pattern.shape)
     shape[pattern.format.order[0]] = rows.numel()
     return Operand(Pattern(pattern.format, shape, (None, starts), (None, columns)), copied, source.fill)
+
+
+def listed_rows(source: Operand, rows: Tensor) -> Operand | None:
+    """Rows by their numbers, which the kernel that copies them checks; None where another way has to do it."""
+    pattern, values = source.sparsity, source.data
+    if values is None or values.ndim != 1 or not copies(pattern) or rows.ndim != 1 or rows.dtype not in _INDICES:
+        return None
+    plain = type(rows) in PLAIN and type(values) in PLAIN and rows.layout is torch.strided and rows.is_cpu
+    if not plain or torch.is_inference_mode_enabled():
+        return None
+    followed = forward_ad._current_level >= 0 or ordinary.in_transform() is not None or tape.is_seen([source])
+    return None if followed or (values.requires_grad and torch.is_grad_enabled()) else copy_rows(source, rows)
 
 
 class _Copier:

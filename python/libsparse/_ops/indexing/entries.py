@@ -210,6 +210,37 @@ def unravel(keys: Tensor, shape: Sequence[int]) -> list[Tensor]:
     return coords
 
 
+def renumbered(entries: Entries, old: tuple[int, ...], new: tuple[int, ...]) -> list[Tensor]:
+    """The coordinates under another shape: runs of modes with the same product are renumbered together."""
+    if not entries.nnz:
+        return [torch.zeros(0, dtype=torch.int64, device="cpu") for _ in new]
+    coords: list[Tensor] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        keys: Tensor | None = None  # the numbers of elements in the modes of the run
+        group: list[int] = []
+        here = there = 1
+        while True:  # the shortest run of modes on each side with equal products
+            if i < len(old) and (here <= there or j == len(new)):
+                here *= old[i]
+                keys = entries.coords[i] if keys is None else keys * old[i] + entries.coords[i]
+                i += 1
+            else:
+                there *= new[j]
+                group.append(new[j])
+                j += 1
+            if here == there:
+                break
+        if here >= 2**63:
+            raise UnsupportedError(f"reshape of shape {old} to {new}: {here} elements can't be numbered")
+        if keys is None:
+            keys = torch.zeros(entries.nnz, dtype=torch.int64, device="cpu")
+        longer = [extent for extent in group if extent != 1]
+        divided = iter([keys] if len(longer) <= 1 else unravel(keys, longer))
+        coords += [next(divided) if extent != 1 else torch.zeros_like(keys) for extent in group]
+    return coords
+
+
 def wrap(dim: int, ndim: int, name: str) -> int:
     """A dimension counted from the front.
 

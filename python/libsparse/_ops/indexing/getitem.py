@@ -12,25 +12,22 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
-from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
-from libsparse._ops.operands import PLAIN, broadcasts, is_sparse, is_tensor
+from libsparse._ops.operands import broadcasts, is_sparse, is_tensor
 from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
-from libsparse._storage import ordinary, packing
+from libsparse._storage import packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
+from .arrays import Inner, above_blocks, split, with_blocks
 from .columns import select_box, select_columns
-from .copied_rows import copies, copy_rows
+from .copied_rows import listed_rows
 from .entries import Entries, carry, carry_kept, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
 from .keys import INDEX, NEW, Key, Slice, bounded, checked, in_range, parse, true_elements
 from .rows import may_list, ragged, select_rows, selectable
 from .single_rows import single
-
-_INDICES = frozenset({torch.int32, torch.int64})
 
 
 @moves(operator.getitem)
@@ -58,7 +55,7 @@ def index(input: Any, key: Any) -> Operand:
 
 def _indexed(source: Operand, key: Any) -> Operand:
     if type(key) is Tensor and source.sparsity.format.order[0] == 0:
-        found = _listed_rows(source, key)
+        found = listed_rows(source, key)
         if found is not None:
             return found
     one = single(source, key)
@@ -169,18 +166,6 @@ def take(input: Any, index: Tensor) -> Operand:
     return Operand(None, look_up(source, unravel(numbers, source.shape)).reshape(index.shape))
 
 
-def _listed_rows(source: Operand, rows: Tensor) -> Operand | None:
-    """Rows by their numbers, which the kernel that copies them checks; None where another way has to do it."""
-    pattern, values = source.sparsity, source.data
-    if values is None or not copies(pattern) or rows.ndim != 1 or rows.dtype not in _INDICES:
-        return None
-    plain = type(rows) in PLAIN and type(values) in PLAIN and rows.layout is torch.strided and rows.is_cpu
-    if not plain or torch.is_inference_mode_enabled():
-        return None
-    followed = forward_ad._current_level >= 0 or ordinary.in_transform() is not None or tape.is_seen([source])
-    return None if followed or (values.requires_grad and torch.is_grad_enabled()) else copy_rows(source, rows)
-
-
 def _elements(source: Operand, key: Key) -> Operand:
     """The elements that a key names one by one: a dense tensor."""
     count = torch.Size(key.index_shape).numel()
@@ -200,15 +185,27 @@ def _elements(source: Operand, key: Key) -> Operand:
 
 def _select(source: Operand, key: Key) -> Operand:
     """The part of a tensor that a key names; the pattern keeps those of the last few keys made of slices."""
+    above = above_blocks(source)
+    parts = None if above is None else split(key, above.ndim)
+    if above is not None and parts is not None:
+        return _of_arrays(source, above, *parts)
     pattern, size = source.sparsity, 1 if source.data is None else source.data.element_size()
     rows = _rows_alone(key, pattern)
-    copied = None if rows is None else _listed_rows(source, rows)
+    copied = None if rows is None else listed_rows(source, rows)
     if copied is not None:
         return copied
     if key.picks or INDEX in key.dims:
         return carry(source, _selection(pattern, key, size))
     name = "slices", tuple(key.slices.values()), key.dims
     return carry_kept(source, pattern.derive(name, lambda: _selection(pattern, key, size)))
+
+
+def _of_arrays(source: Operand, above: Operand, outer: Key, inner: Inner) -> Operand:
+    """The part of a tensor whose values are arrays: of the tensor with one entry for each, and of each array."""
+    if not _is_whole(outer, above.shape, None):
+        above = _select(above, outer)
+    values = inner.of(above.values.reshape(above.sparsity.size, *source.sparsity.block))
+    return with_blocks(above.with_data(values), values.shape[1:])
 
 
 @torch.inference_mode(False)

@@ -23,9 +23,11 @@ from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 
+from . import arrays
+from .arrays import above_blocks, with_blocks
 from .copied_rows import copies
 from .entries import Entries, carry, check_extents, entries_of, integers, pack, sparse_operand, wrap
-from .getitem import index, select
+from .getitem import index, narrow, select
 from .reshaping import reshape, unsqueeze
 from .rows import are_consecutive, concatenated, listed, may_list, select_rows, selectable, side_by_side
 
@@ -54,6 +56,9 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Operand:
                 f"cat: tensor {number} ({operand}) differs from tensor 0 ({first}) in rank, or in another "
                 f"dimension than {mode}"
             )
+    side = arrays.side_by_side(operands, mode)
+    if side is not None:
+        return side
     runs = _runs([operand.shape[mode] for operand in operands])
     shape = tuple(runs[-1][1] if d == mode else n for d, n in enumerate(first.shape))
     check_extents(shape, "cat")
@@ -216,6 +221,13 @@ def _behind(dtype: torch.dtype, *values: Tensor) -> Tensor:
 def _joined(
     operands: Sequence[Operand], shifts: Sequence[Sequence[int]], shape: Sequence[int], format: Format
 ) -> Operand:
+    block = operands[0].sparsity.block
+    if block and all(o.sparsity.block == block for o in operands) and shape[len(shape) - len(block) :] == block:
+        above = [a for a in map(above_blocks, operands) if a is not None]
+        if len(above) == len(operands):
+            count = above[0].ndim
+            joined = _joined(above, [s[:count] for s in shifts], shape[:count], above[0].sparsity.format)
+            return with_blocks(joined, block)
     values = _values(operands)
     patterns = [operand.sparsity for operand in operands]
     if are_consecutive(patterns, shifts, shape):
@@ -308,6 +320,11 @@ def _runs(extents: Sequence[int]) -> list[tuple[int, int]]:
 
 def _pieces(source: Operand, mode: int, ranges: Sequence[tuple[int, int]]) -> tuple[Operand, ...]:
     """The tensor in pieces, each with a range of the coordinates of a mode."""
+    above = above_blocks(source)
+    if above is not None:
+        if mode < above.ndim:
+            return tuple(with_blocks(piece, source.sparsity.block) for piece in _pieces(above, mode, ranges))
+        return tuple(narrow(source, mode, low, max(low, high) - low) for low, high in ranges)
     in_boxes = copies(source.sparsity) and (len(ranges) <= _FEW or mode == source.sparsity.format.order[0])
     if in_boxes or is_traced(source):
         return tuple(index(source, (*(slice(None),) * mode, slice(low, high))) for low, high in ranges)

@@ -9,14 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
+from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory
-from libsparse._storage.conversion import Conversion
+from libsparse._storage.conversion import Conversion, extended
 from libsparse._storage.pattern import Pattern
 
-from .entries import Entries, check_extents, derive, integer, integers, sparse_operand, unravel, wrap
+from .arrays import above_blocks, moved, regrouped, with_blocks
+from .entries import Entries, check_extents, derive, integer, integers, renumbered, sparse_operand, unravel, wrap
 from .getitem import index_select
 from .rows import backwards, has_readable_rows, tiled, with_rows
 
@@ -32,7 +33,14 @@ def reshape(input: Any, shape: Sequence[int]) -> Operand:
     old, new = tuple(source.shape), _inferred(tuple(source.shape), integers("reshape: shape", shape))
     if new == old:
         return source
-    return derive(source, ("reshape", new), lambda entries: entries.at(_regrouped(entries, old, new), new))
+    above = above_blocks(source)
+    parts = None if above is None else regrouped(above.shape, source.sparsity.block, new)
+    if above is not None and parts is not None:
+        return with_blocks(reshape(above, parts[0]), parts[1])
+    ones = (1,) * (len(new) - len(old))
+    if ones and old and new == old + ones and not source.sparsity.traced:
+        return source._replace(pattern=extended(source.sparsity, ones))
+    return derive(source, ("reshape", new), lambda entries: entries.at(renumbered(entries, old, new), new))
 
 
 def _inferred(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
@@ -45,37 +53,6 @@ def _inferred(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
     if not fits:
         raise ShapeError(f"reshape: shape {new} is invalid for a tensor of shape {old}, which has {total} elements")
     return tuple(total // known if n == -1 else n for n in new)
-
-
-def _regrouped(entries: Entries, old: tuple[int, ...], new: tuple[int, ...]) -> list[Tensor]:
-    """The coordinates under another shape: runs of modes with the same product are renumbered together."""
-    if not entries.nnz:
-        return [torch.zeros(0, dtype=torch.int64, device="cpu") for _ in new]
-    coords: list[Tensor] = []
-    i = j = 0
-    while i < len(old) or j < len(new):
-        keys: Tensor | None = None  # the numbers of elements in the modes of the run
-        group: list[int] = []
-        here = there = 1
-        while True:  # the shortest run of modes on each side with equal products
-            if i < len(old) and (here <= there or j == len(new)):
-                here *= old[i]
-                keys = entries.coords[i] if keys is None else keys * old[i] + entries.coords[i]
-                i += 1
-            else:
-                there *= new[j]
-                group.append(new[j])
-                j += 1
-            if here == there:
-                break
-        if here >= 2**63:
-            raise UnsupportedError(f"reshape of shape {old} to {new}: {here} elements can't be numbered")
-        if keys is None:
-            keys = torch.zeros(entries.nnz, dtype=torch.int64, device="cpu")
-        longer = [extent for extent in group if extent != 1]
-        divided = iter([keys] if len(longer) <= 1 else unravel(keys, longer))
-        coords += [next(divided) if extent != 1 else torch.zeros_like(keys) for extent in group]
-    return coords
 
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Operand:
@@ -207,6 +184,10 @@ def flip(input: Any, dims: Any) -> Operand:
     """The tensor with the order of coordinates reversed in some dimensions."""
     source = sparse_operand(input, "flip")
     turned = dimensions(source, dims, "flip")
+    return moved(source, turned, lambda source: _flipped(source, turned))
+
+
+def _flipped(source: Operand, turned: tuple[int, ...]) -> Operand:
 
     def change(entries: Entries) -> Entries:
         pairs = enumerate(zip(entries.coords, entries.shape, strict=True))
@@ -239,6 +220,11 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Operand:
         return reshape(roll(flatten(source), by, 0), source.shape)
     if len(by) != len(modes):
         raise ShapeError(f"roll: {len(by)} shifts for {len(modes)} dimensions")
+    return moved(source, modes, lambda source: _rolled(source, by, modes))
+
+
+def _rolled(source: Operand, by: Sequence[int], modes: Sequence[int]) -> Operand:
+    """The tensor with coordinates of some modes shifted around."""
 
     def change(entries: Entries) -> Entries:
         coords = list(entries.coords)

@@ -1,0 +1,131 @@
+"""Tensors whose values are arrays: what moves entries moves whole arrays, and keys name parts of these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.records import NamedTuple
+from libsparse._runtime.problem import Operand
+from libsparse._storage import conversion
+from libsparse._storage.conversion import in_arrays
+from libsparse._storage.fakes import is_fake
+
+from .keys import INDEX, Key, Slice
+
+
+def above_blocks(source: Operand) -> Operand | None:
+    """A tensor whose values are arrays as one with an entry for each: its values are (entries, elements of each).
+
+    What gives entries other places carries rows of values along, which is shorter than to find a place for each number.
+
+    Returns:
+        None where values are numbers, or torch traces.
+    """
+    pattern = source.sparsity
+    if not pattern.block or pattern.traced or source.data is None or is_fake(source.data):
+        return None
+    above = conversion.above(pattern, pattern.ndim - len(pattern.block))
+    if above is None:
+        return None
+    return Operand(above, source.data.reshape(above.size, math.prod(pattern.block)), source.fill)
+
+
+def with_blocks(above: Operand, block: Sequence[int]) -> Operand:
+    """The tensor whose values are arrays of this shape: the inverse of `above_blocks`."""
+    return Operand(above.sparsity.with_blocks(block), above.values.reshape(-1), above.fill)
+
+
+def moved(source: Operand, modes: Sequence[int], move: Callable[[Operand], Operand]) -> Operand:
+    """What a function that moves entries makes of a tensor; whole values are moved where they are arrays.
+
+    Args:
+        source: The tensor.
+        modes: The dimensions whose coordinates change.
+        move: The function, which keeps the number of dimensions.
+    """
+    block = source.sparsity.block
+    above = above_blocks(source) if max(modes, default=0) < source.ndim - len(block) else None
+    return move(source) if above is None else with_blocks(move(above), block)
+
+
+def regrouped(
+    above: tuple[int, ...], block: tuple[int, ...], new: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The new shape of a tensor of arrays and that of the arrays, where no element goes to another one."""
+    for count in (len(above), len(new) - len(block)):
+        products = math.prod(new[:count]), math.prod(new[count:])
+        if 0 < count <= len(new) and products == (math.prod(above), math.prod(block)):
+            return new[:count], new[count:]
+    return None
+
+
+def side_by_side(operands: Sequence[Operand], mode: int) -> Operand | None:
+    """Tensors whose values are arrays, joined along a dimension of these; None where not all have the same entries."""
+    above = [found for found in map(above_blocks, operands) if found is not None]
+    if len(above) < len(operands) or any(a.pattern is not above[0].pattern for a in above) or mode < above[0].ndim:
+        return None
+    blocks = [in_arrays(o.sparsity, a.values) for a, o in zip(above, operands, strict=True)]
+    values = torch.cat(blocks, mode - above[0].ndim + 1)
+    return with_blocks(above[0].with_data(values), values.shape[1:])
+
+
+def split(key: Key, count: int) -> tuple[Key, Inner] | None:
+    """The parts of a key for the first modes, so many, and for those behind them.
+
+    Returns:
+        None where one list names coordinates of both, or dimensions of the result don't follow each other like
+        this; or where none is left of the first modes.
+    """
+    inner = [mode for mode in key.indices if mode >= count]
+    if len(inner) > 1 or (inner and len(key.indices) > 1):
+        return None
+    behind = [dim >= count or (dim == INDEX and bool(inner)) for dim in key.dims]
+    cut = behind.index(True) if True in behind else len(behind)
+    modes = sorted({*key.slices, *inner, *key.picks})
+    wanted = tuple(INDEX if mode in inner else mode for mode in modes if mode >= count and mode not in key.picks)
+    if not cut or key.dims[cut:] != wanted:
+        return None
+    first = range(count)
+    outer = Key(
+        {mode: at for mode, at in key.picks.items() if mode in first},
+        {mode: at for mode, at in key.slices.items() if mode in first},
+        {mode: at for mode, at in key.indices.items() if mode in first},
+        () if inner else key.index_shape,
+        key.dims[:cut],
+    )
+    items = [key.picks.get(mode, key.slices.get(mode)) for mode in modes if mode >= count]
+    return outer, Inner(tuple(items), key.indices[inner[0]] if inner else None, key.index_shape)
+
+
+class Inner(NamedTuple):
+    """What a key names of values that are arrays.
+
+    Attributes:
+        items: For each of their dimensions an integer, a slice, or None for the one that is selected by `listed`.
+        listed: The coordinates of one dimension, int64 and flat, if a tensor selects them.
+        shape: The shape that these have.
+    """
+
+    items: tuple[int | Slice | None, ...]
+    listed: Tensor | None
+    shape: tuple[int, ...]
+
+    def of(self, values: Tensor) -> Tensor:
+        """The part of values, (entries, *block); differentiable."""
+        for dim in range(len(self.items), 0, -1):
+            item = self.items[dim - 1]
+            if item is None:
+                assert self.listed is not None
+                values = values.index_select(dim, self.listed)
+                values = values if len(self.shape) == 1 else values.unflatten(dim, self.shape)
+            elif isinstance(item, int):
+                values = values.select(dim, item)
+            elif not item.whole(values.shape[dim]):
+                start, step, length = item
+                values = values.narrow(dim, start, step * (length - 1) + 1 if length else 0)
+                values = values if step == 1 else values[(slice(None),) * dim + (slice(None, None, step),)]
+        return values
