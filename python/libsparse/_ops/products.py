@@ -72,7 +72,7 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
         first, second = autocast.cast((first, second))
     if "." in equation and 1 < first.ndim == second.ndim and first.shape[:-2] != second.shape[:-2]:
         agreement.check("matmul", **{"operand 0": (first, "... n k"), "operand 1": (second, "... k m")})
-    if "." in equation and (first.pattern is None or second.pattern is None):
+    if "." in equation and (first.pattern is None or second.pattern is None) and not of_arrays(first, second):
         format = format or "dense"  # as all of torch's products with a dense operand are
     if reduce in ("max", "min", "amax", "amin"):
         return _zero_where_empty(equation, first, second, reduce, format)
@@ -80,6 +80,13 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
 
 
 mm = mv = spmm = spmv = spgemm = matmul
+
+
+def of_arrays(a: Operand, b: Operand) -> bool:
+    """Whether a product with a matrix or vector is one of each value, which is an array: its result is sparse, too."""
+    if a.pattern is None or b.pattern is not None or b.ndim > 2:
+        return False
+    return bool(a.pattern.block) and a.ndim - len(a.pattern.block) > 1
 
 
 @by_kind

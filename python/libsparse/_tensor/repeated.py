@@ -109,6 +109,11 @@ def is_refused(error: TypeError) -> bool:
     return trace is not None and (trace is first or trace.tb_frame.f_code in _CALLING)
 
 
+def passes_on(function: Callable[..., Any]) -> None:
+    """Says of a function that it hands its arguments over to an operation, which may refuse them."""
+    _CALLING.add(function.__code__)
+
+
 def _unwatched() -> bool:
     """Whether nothing of torch wants to see each operation, and no notes are taken already."""
     return notes.notes.runs is None and forward_ad._current_level < 0 and not tape.is_watched()
@@ -178,4 +183,4 @@ if native is not None:
     call = native.call
 
 _OF_REPEATS = (repeats.run, repeats._like_others, repeats._noted)
-_CALLING = frozenset(f.__code__ for f in (call_in_python, _result, _by_name, *_OF_REPEATS))
+_CALLING = {f.__code__ for f in (call_in_python, _result, _by_name, *_OF_REPEATS)}

@@ -183,7 +183,10 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         return _biased(to_dense(to_operand(products.matmul(input, weight))), bias)
     agreement.check("linear", input=(input, "... features"), weight=(weight, "out features"))
     letters = "i" if input.ndim == 1 else "ni" if input.ndim == 2 else "...i"
-    out = einsum(f"{letters},oi->{letters[:-1]}o", input, weight, format="dense").values
+    equation = f"{letters},oi->{letters[:-1]}o"
+    if bias is None and products.of_arrays(to_operand(input), to_operand(weight)):
+        return einsum(equation, input, weight)
+    out = einsum(equation, input, weight, format="dense").values
     return _biased(out, bias)
 
 

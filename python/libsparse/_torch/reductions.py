@@ -16,24 +16,34 @@ from libsparse._ops.assemble import to_dense
 from libsparse._ops.operands import broadcasts, is_tensor, to_operand
 from libsparse._ops.reductions import dimensions
 
+from .arrays import within_arrays
 from .registry import implements, named
 from .reshaping import numbers
 
-implements(torch.sum, Tensor.sum, layouts="raises")(reductions.sum)
-implements(torch.mean, Tensor.mean, layouts="raises")(reductions.mean)
-implements(torch.prod, Tensor.prod, layouts="raises")(reductions.prod)
-implements(torch.amax, Tensor.amax, layouts="raises")(reductions.amax)
-implements(torch.amin, Tensor.amin, layouts="raises")(reductions.amin)
-implements(torch.count_nonzero, Tensor.count_nonzero, layouts="raises")(reductions.count_nonzero)
-implements(torch.argmax, Tensor.argmax, layouts="raises")(extrema.argmax)
-implements(torch.argmin, Tensor.argmin, layouts="raises")(extrema.argmin)
+implements(torch.sum, Tensor.sum, layouts="raises")(within_arrays(torch.sum)(reductions.sum))
+implements(torch.mean, Tensor.mean, layouts="raises")(within_arrays(torch.mean)(reductions.mean))
+implements(torch.prod, Tensor.prod, layouts="raises")(within_arrays(torch.prod)(reductions.prod))
+implements(torch.amax, Tensor.amax, layouts="raises")(within_arrays(torch.amax)(reductions.amax))
+implements(torch.amin, Tensor.amin, layouts="raises")(within_arrays(torch.amin)(reductions.amin))
+implements(torch.count_nonzero, Tensor.count_nonzero, layouts="raises")(
+    within_arrays(torch.count_nonzero)(reductions.count_nonzero)
+)
+implements(torch.argmax, Tensor.argmax, layouts="raises")(within_arrays(torch.argmax)(extrema.argmax))
+implements(torch.argmin, Tensor.argmin, layouts="raises")(within_arrays(torch.argmin)(extrema.argmin))
 implements(torch.topk, Tensor.topk, layouts="raises")(ranking.topk)
 implements(torch.kthvalue, Tensor.kthvalue, layouts="raises")(ranking.kthvalue)
-implements(torch.norm, Tensor.norm, layouts="raises")(moments.norm)
-implements(torch.logsumexp, Tensor.logsumexp, torch.special.logsumexp, layouts="raises")(moments.logsumexp)
+implements(torch.norm, Tensor.norm, layouts="raises")(within_arrays(torch.norm)(moments.norm))
+implements(torch.logsumexp, Tensor.logsumexp, torch.special.logsumexp, layouts="raises")(
+    within_arrays(torch.logsumexp)(moments.logsumexp)
+)
+
+
+def _sum_in_dtype(input: Tensor, dim: Any, dtype: torch.dtype | None) -> Tensor:
+    return input.sum(dim, dtype=dtype or input.dtype)
 
 
 @implements(torch.sparse.sum, *named("_sparse_sum", torch), layouts="raises")
+@within_arrays(_sum_in_dtype)
 def sparse_sum(input: Any, dim: Any = None, dtype: torch.dtype | None = None) -> Any:
     """The sum over `dim`, none where it is empty; unlike `sum`, of the input's dtype where a dimension is left."""
     if dim is None:
@@ -46,12 +56,14 @@ def sparse_sum(input: Any, dim: Any = None, dtype: torch.dtype | None = None) ->
 
 
 @implements(*named("any", torch, Tensor), layouts="raises")
+@within_arrays(torch.any)
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether an element is not 0; of each element where `dim` is empty, unlike with other reductions."""
     return _nonzero(input) if dim in ((), []) else reductions.any(input, dim, keepdim)
 
 
 @implements(*named("all", torch, Tensor), layouts="raises")
+@within_arrays(torch.all)
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether no element is 0; of each element where `dim` is empty, unlike with other reductions."""
     return _nonzero(input) if dim in ((), []) else reductions.all(input, dim, keepdim)
@@ -61,13 +73,24 @@ def _nonzero(input: Any) -> Any:
     return pointwise.apply("any", lambda x: x.any(()), (input,), keeps_zero=True)
 
 
+def _place_and_value(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Torch's `max` or `min` over a dimension with the arguments of the handlers."""
+
+    def call(input: Tensor, dim: int, keepdim: bool, other: None) -> extrema.Extremum:
+        return extrema.Extremum(*compute(input, dim, keepdim))
+
+    return call
+
+
 @implements(*named("max", torch, Tensor), layouts="raises")
+@within_arrays(_place_and_value(torch.max))
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The greatest element, those over a dimension with their places, or the greater of two tensors' elements."""
     return _extremum("max", input, dim if other is None else other, keepdim)
 
 
 @implements(*named("min", torch, Tensor), layouts="raises")
+@within_arrays(_place_and_value(torch.min))
 def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The least element, those over a dimension with their places, or the less of two tensors' elements."""
     return _extremum("min", input, dim if other is None else other, keepdim)
@@ -110,6 +133,15 @@ def _moment(compute: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _corrected(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Torch's own function with the arguments that `_moment` gives it."""
+
+    def call(input: Tensor, dim: Any, unbiased: bool, keepdim: bool, correction: float | None, dtype: None) -> Any:
+        return compute(input, dim, correction=int(unbiased) if correction is None else correction, keepdim=keepdim)
+
+    return call
+
+
 def _var_mean(input: Any, dim: Any, correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
     """The variance and the mean over dimensions, both as torch computes them in one pass."""
     return moments.var(input, dim, correction, keepdim), moments.mean_in_one_pass(input, dim, keepdim)
@@ -120,8 +152,8 @@ def _std_mean(input: Any, dim: Any, correction: float, keepdim: bool) -> tuple[T
     return moments.std(input, dim, correction, keepdim), moments.mean_in_one_pass(input, dim, keepdim)
 
 
-implements(*named("var", torch, Tensor), layouts="raises")(_moment(moments.var))
-implements(*named("std", torch, Tensor), layouts="raises")(_moment(moments.std))
+implements(*named("var", torch, Tensor), layouts="raises")(within_arrays(_corrected(torch.var))(_moment(moments.var)))
+implements(*named("std", torch, Tensor), layouts="raises")(within_arrays(_corrected(torch.std))(_moment(moments.std)))
 implements(torch.var_mean, layouts="raises")(_moment(_var_mean))
 implements(torch.std_mean, layouts="raises")(_moment(_std_mean))
 
@@ -138,6 +170,7 @@ def sum_to_size(input: Any, *sizes: Any, size: Any = None) -> Any:
 
 
 @implements(torch.linalg.vector_norm, layouts="raises")
+@within_arrays(torch.linalg.vector_norm)
 def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The norm of the elements over dimensions."""
     return moments.norm(x, ord, dim, keepdim, dtype)
@@ -193,12 +226,14 @@ def weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
 
 
 @implements(F.normalize, layouts="raises")
+@within_arrays(F.normalize)
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
     """The tensor divided by its norms over a dimension."""
     return moments.normalize(input, p, dim, eps)
 
 
 @implements(*named("nansum", torch, Tensor), layouts="raises")
+@within_arrays(torch.nansum)
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sum of the elements that are not NaN."""
     source = to_operand(input)
@@ -208,6 +243,7 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.d
 
 
 @implements(*named("nanmean", torch, Tensor), layouts="raises")
+@within_arrays(torch.nanmean)
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The mean of the elements that are not NaN."""
     source = to_operand(input)
@@ -221,25 +257,37 @@ def _without_nan(values: Tensor) -> Tensor:
     return torch.where(values.isnan(), 0, values) if values.is_floating_point() or values.is_complex() else values
 
 
+def _softmax(input: Tensor, dim: int, dtype: torch.dtype | None, **_: Any) -> Tensor:
+    return input.softmax(dim, dtype)
+
+
+def _log_softmax(input: Tensor, dim: int, dtype: torch.dtype | None, **_: Any) -> Tensor:
+    return input.log_softmax(dim, dtype)
+
+
 @implements(*named("softmax", torch, Tensor, torch.special), torch.sparse.softmax, layouts="raises")
+@within_arrays(_softmax, zero_fill=True)
 def softmax(input: Any, dim: Any = None, dtype: torch.dtype | None = None) -> Any:
     """The softmax of the stored elements over a dimension."""
     return masked.softmax(input, _last(input, dim), dtype)
 
 
 @implements(F.softmax, layouts="raises")
+@within_arrays(_softmax, zero_fill=True)
 def functional_softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Any:
     """The same with the arguments of torch.nn.functional."""
     return masked.softmax(input, _last(input, dim), dtype)
 
 
 @implements(*named("log_softmax", torch, Tensor, torch.special), torch.sparse.log_softmax, layouts="raises")
+@within_arrays(_log_softmax, zero_fill=True)
 def log_softmax(input: Any, dim: Any = None, dtype: torch.dtype | None = None) -> Any:
     """The logarithm of the softmax of the stored elements over a dimension."""
     return masked.log_softmax(input, _last(input, dim), dtype)
 
 
 @implements(F.log_softmax, layouts="raises")
+@within_arrays(_log_softmax, zero_fill=True)
 def functional_log_softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Any:
     """The same with the arguments of torch.nn.functional."""
     return masked.log_softmax(input, _last(input, dim), dtype)
@@ -259,6 +307,7 @@ def _last(input: Any, dim: int | None) -> int:
 
 
 @implements(torch.cumsum, Tensor.cumsum, layouts="raises")
+@within_arrays(torch.cumsum)
 def cumsum(input: Any, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sums of the elements up to each, over a dimension: dense, as most of them are not 0."""
     source = to_operand(input)
