@@ -13,7 +13,7 @@ from libsparse._autograd import tape
 from libsparse._lang.errors import ShapeError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand, Problem
-from libsparse._storage.conversion import taken
+from libsparse._storage.conversion import alike, taken
 from libsparse._storage.fakes import is_unknown
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
@@ -82,7 +82,9 @@ def union(patterns: Sequence[Pattern]) -> Pattern:
 
 
 def _unite(a: Pattern, b: Pattern) -> Pattern:
-    """The union of two patterns, compiled: the sum of truth values."""
+    """The union of two patterns, compiled: the sum of truth values; the first one where both have the same entries."""
+    if alike(a, b):
+        return a
     letters = tuple(string.ascii_lowercase[: len(a.shape)])
     indices = ",".join(letters)
     text = f"C({indices}) = A({indices}) + B({indices})"
@@ -96,7 +98,7 @@ def _unite(a: Pattern, b: Pattern) -> Pattern:
 def entries(source: Operand, pattern: Pattern) -> Tensor:
     """The values of a sparse operand at the entries of a pattern that holds its own, its fill value elsewhere."""
     own = source.sparsity
-    if own is pattern:
+    if alike(own, pattern):
         return pattern.entries(source.values)
     if _merges(source, pattern):
         data, found_pattern = contraction.contract(_of_both(pattern.format), [Operand(pattern, None), source])

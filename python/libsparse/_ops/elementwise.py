@@ -15,6 +15,7 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DivisionByZeroError, DtypeError, ToolchainError, UnsupportedError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
+from libsparse._storage.conversion import without_ones
 
 from . import contraction, pointwise, union
 from .assemble import MODES
@@ -178,9 +179,10 @@ def _multiply_sparse(a: Operand, b: Operand) -> Operand:
 def _multiply_repeated(a: Operand, b: Operand) -> Operand:
     """The product of a sparse operand and one that is repeated to its shape, where both have entries."""
     letters = tuple(string.ascii_letters[: a.ndim])
-    shared = zip(letters[a.ndim - b.ndim :], b.shape, a.shape[a.ndim - b.ndim :], strict=True)
+    first, pattern = a.ndim - b.ndim, b.sparsity if b.sparsity.traced else without_ones(b.sparsity)
+    shared = zip(letters[first:], pattern.shape, a.shape[first:], strict=False)
     own = tuple([letter if n == m else f"one{letter}" for letter, n, m in shared])
-    return _product(letters, own, a, b)
+    return _product(letters, own, a, b._replace(pattern=pattern))
 
 
 def _product(letters: Indices, own: Indices, a: Operand, b: Operand) -> Operand:

@@ -7,6 +7,7 @@ to the values there. Applied to the fill values it gives the fill value of the r
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ from libsparse._lang.errors import DivisionByZeroError, DtypeError, LibsparseErr
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory
+from libsparse._storage.conversion import above, alike
 from libsparse._storage.pattern import Pattern
 
 from . import alignment, union
@@ -59,6 +61,7 @@ def apply(
         UnsupportedError: The fill value of the result would depend on a number that has a gradient.
     """
     call = _Call(name, function, len(args), tuple(kwargs or ()))
+    shapes: list[tuple[int, ...]] | None = None
     parts = [_part(value, n) for n, value in enumerate((*args, *(kwargs or {}).values()))]
     operands = [part for part in parts if isinstance(part, Operand)]
     shape = operands[0].shape if len(operands) == 1 else alignment.broadcast_shape(operands, name)
@@ -70,20 +73,22 @@ def apply(
         pattern = next(parts[n] for n in absorbing if _absorbs(parts[n])).sparsity
         fill: Any = 0
     else:
-        parts = [_expanded(part, shape) for part in parts]
-        if (merged := union.apply(function, *parts) if len(parts) == 2 else None) is not None:
-            return Operand(merged[1], merged[0], call.fill(parts, merged[1]))
-        pattern = alignment.union([part.sparsity for part in parts if isinstance(part, Operand)])
+        shapes, pattern = _arrays(parts, shape)
+        if shapes is None:
+            parts = [_expanded(part, shape) for part in parts]
+            if (merged := union.apply(function, *parts) if len(parts) == 2 else None) is not None:
+                return Operand(merged[1], merged[0], call.fill(parts, merged[1]))
+            pattern = alignment.union([part.sparsity for part in parts if isinstance(part, Operand)])
         fill = 0 if keeps_zero and operands[0].fill == 0 else call.fill(parts, pattern)
         if fill is NotImplemented:
             return NotImplemented
     try:
-        given = [_values(part, pattern) for part in parts]
+        given = [part.values if shapes and isinstance(part, Operand) else _values(part, pattern) for part in parts]
+        run = functools.partial(_of_arrays, call, shapes) if shapes else call
         # What elements that are not stored become may depend on scalars, so calls with others are not like this one.
-        alone = any(isinstance(part, Tensor) for part in parts)
-        values = call(*given)
-        if not alone:
-            notes.applied(call if kwargs else function, given, values)
+        values = run(*given)
+        if not any(isinstance(part, Tensor) for part in parts):
+            notes.applied(run if kwargs or shapes else function, given, values)
     except (RuntimeError, TypeError) as error:
         if type(error) not in (RuntimeError, NotImplementedError, TypeError) or "allocate" in str(error):
             raise
@@ -202,6 +207,34 @@ def _values(part: Any, pattern: Pattern) -> Any:
     if not isinstance(part, Operand):
         return part
     return alignment.sampled(part.values, pattern) if part.pattern is None else alignment.entries(part, pattern)
+
+
+def _arrays(parts: Sequence[Any], shape: torch.Size) -> tuple[list[tuple[int, ...]] | None, Any]:
+    """The shapes in which values broadcast, each a row of an array, and the pattern of the result.
+
+    Returns:
+        None for the shapes where operands don't differ in extents of arrays of the same entries, and in nothing else.
+    """
+    sparse = [part for part in parts if isinstance(part, Operand)]
+    whole = next((part.sparsity for part in sparse if part.shape == shape and part.sparsity.block), None)
+    if whole is None or whole.traced or whole.format.padded or all(part.shape == shape for part in sparse):
+        return None, None
+    count = whole.ndim - len(whole.block)
+    own = above(whole, count)
+    if own is None:
+        return None, None
+    for part in sparse:
+        rows = above(part.sparsity, count) if part.ndim == whole.ndim and part.shape[:count] == shape[:count] else None
+        if rows is None or not alike(rows, own):
+            return None, None
+    return [(own.size, *part.shape[count:]) for part in sparse], whole
+
+
+def _of_arrays(call: Function, shapes: Sequence[tuple[int, ...]], *given: Any) -> Tensor:
+    """The function of values in these shapes, flat; other arguments are numbers."""
+    left = iter(shapes)
+    shaped = [part.reshape(next(left)) if isinstance(part, Tensor) and part.ndim else part for part in given]
+    return call(*shaped).reshape(-1)
 
 
 def _told(parts: Sequence[Any]) -> str:
