@@ -25,6 +25,10 @@ type Estimate struct {
 func Predict(a bind.Assignment) Estimate {
 	f := reduced(a)
 	est := Estimate{Entries: f.count, Volume: 1, Counted: true}
+	whole, below := whole(a), 1.0 // below is how many elements stand at each combination of coordinates that has any
+	for _, v := range a.LHS.Vars[len(a.LHS.Vars)-whole:] {
+		below *= float64(max(a.Extent(v), 1))
+	}
 	combinations := 1.0
 	for m, v := range a.LHS.Vars {
 		n := float64(max(a.Extent(v), 1))
@@ -34,10 +38,13 @@ func Predict(a bind.Assignment) Estimate {
 			d = n // no operand limits it
 		}
 		combinations *= d
+		if m >= len(a.LHS.Vars)-whole {
+			below /= n
+		}
 		if m == len(a.LHS.Vars)-1 {
 			combinations = est.Volume
 		}
-		est.Prefixes = append(est.Prefixes, min(combinations, max(est.Entries, 1)))
+		est.Prefixes = append(est.Prefixes, min(combinations, max(est.Entries/below, 1)))
 	}
 	est.Entries = min(est.Entries*est.Volume/max(f.volume(), 1), est.Volume)
 	for _, acc := range index.Accesses(a.RHS) {

@@ -92,8 +92,8 @@ func inBlocks(a bind.Assignment) (f format.Format, ok bool) {
 	return f, f.Equal(f.Writable())
 }
 
-// byMode is the format whose levels are dense for modes that only dense operands have, and for the first mode unless most of its
-// coordinates would be empty; the others are compressed.
+// byMode is the format whose levels are dense for modes that only dense operands have, for the last ones that are whole, and for the first
+// mode unless most of its coordinates would be empty; the others are compressed.
 func byMode(a bind.Assignment, filled []bool, columns bool, entries float64) format.Format {
 	n := len(filled)
 	order := make([]int, n)
@@ -112,7 +112,37 @@ func byMode(a bind.Assignment, filled []bool, columns bool, entries float64) for
 			f.Levels = append(f.Levels, format.Compressed{Unique: true})
 		}
 	}
+	// Below a compressed level whole modes are dense blocks. Without one the result would be dense, which others decide.
+	if blocks := n - whole(a); blocks > 1 && blocks < n && !(format.Format{Levels: f.Levels[:blocks]}).Dense() {
+		for l := blocks; l < n; l++ {
+			f.Levels[l] = format.Dense{}
+		}
+	}
 	return f
+}
+
+// whole is how many of the result's last modes have a value at each coordinate wherever one is there: those that every sparse operand
+// stores at dense levels below all others.
+func whole(a bind.Assignment) (count int) {
+	for _, v := range slices.Backward(a.LHS.Vars) {
+		carried := false
+		for _, acc := range index.Accesses(a.RHS) {
+			m := slices.Index(acc.Vars, v)
+			if m < 0 || a.Dense(acc) {
+				continue
+			}
+			f := a.Of(acc.Tensor).Format
+			if slices.Index(f.ModeOrder, m) < f.Sparse() {
+				return count
+			}
+			carried = true
+		}
+		if !carried {
+			return count
+		}
+		count++
+	}
+	return count
 }
 
 // permuted is the format of the only operand of a copy, for the result's order of modes.
