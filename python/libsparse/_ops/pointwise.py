@@ -73,15 +73,10 @@ def apply(
         pattern = next(parts[n] for n in absorbing if _absorbs(parts[n])).sparsity
         fill: Any = 0
     else:
-        shapes, pattern = _arrays(parts, shape)
-        if shapes is None:
-            parts = [_expanded(part, shape) for part in parts]
-            if (merged := union.apply(function, *parts) if len(parts) == 2 else None) is not None:
-                return Operand(merged[1], merged[0], call.fill(parts, merged[1]))
-            pattern = alignment.union([part.sparsity for part in parts if isinstance(part, Operand)])
+        parts, shapes, pattern, merged = _united(function, parts, shape)
         fill = 0 if keeps_zero and operands[0].fill == 0 else call.fill(parts, pattern)
-        if fill is NotImplemented:
-            return NotImplemented
+        if fill is NotImplemented or merged is not None:
+            return NotImplemented if merged is None else Operand(pattern, merged, fill)
     try:
         given = [part.values if shapes and isinstance(part, Operand) else _values(part, pattern) for part in parts]
         run = functools.partial(_of_arrays, call, shapes) if shapes else call
@@ -94,6 +89,25 @@ def apply(
             raise
         raise _refusal(name, error, parts) from None
     return Operand(pattern, pattern.spread(values), fill)
+
+
+def _united(
+    function: Function, parts: list[Any], shape: torch.Size
+) -> tuple[list[Any], list[tuple[int, ...]] | None, Pattern, Tensor | None]:
+    """Sparse operands with what their values have in common.
+
+    Returns:
+        The operands, all of one shape but for arrays; the shapes of arrays, None without; the pattern of the result;
+        its values where a kernel has computed them.
+    """
+    shapes, pattern = _arrays(parts, shape)
+    if shapes is not None:
+        return parts, shapes, pattern, None
+    parts = [_expanded(part, shape) for part in parts]
+    merged = union.apply(function, *parts) if len(parts) == 2 else None
+    if merged is not None:
+        return parts, None, merged[1], merged[0]
+    return parts, None, alignment.union([part.sparsity for part in parts if isinstance(part, Operand)]), None
 
 
 def _refusal(name: str, error: Exception, parts: Sequence[Any]) -> LibsparseError:
