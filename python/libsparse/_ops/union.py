@@ -105,11 +105,11 @@ def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Patt
         a: The first argument.
         b: The second one.
     """
+    if not (isinstance(a, Operand) and isinstance(b, Operand)) or a.sparsity.size + b.sparsity.size < alignment.MANY:
+        return None
     title = getattr(function, "__name__", "").strip("_")
     name = operations.ALIASES.get(title, title)
-    if name not in _MERGED or not (isinstance(a, Operand) and isinstance(b, Operand)):
-        return None
-    if not _merges(a, b) or a.sparsity.size + b.sparsity.size < alignment.MANY:
+    if name not in _MERGED or not _merges(a, b):
         return None
     dtype = torch.bool if name in operations.LOGICAL else a.dtype
     try:

@@ -194,6 +194,11 @@ def taken(values: Tensor, source: Tensor) -> Tensor:
     return out
 
 
+def wide_places(source: Tensor) -> Tensor:
+    """Places as `taken` needs them, once for calls that repeat: in int64 where they are few."""
+    return _wide(source) if source.numel() < _NARROW else source
+
+
 def _wide(source: Tensor) -> Tensor:
     """Places in int64: of others some versions of torch have no gradients in torch.func."""
     return source if source.dtype == torch.int64 else source.long()

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from libsparse._storage import memory, ordinary, packing, sorting, threads
 from libsparse._storage.boxes import has_far_more_rows, is_readable
-from libsparse._storage.conversion import Conversion, taken
+from libsparse._storage.conversion import Conversion, taken, wide_places
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -84,7 +84,7 @@ def _runs(starts: Tensor, listed: Tensor | None, parents: Tensor) -> tuple[Tenso
             written = *threads.shared(size), moved.data_ptr(), places.data_ptr()
             from_, to = (memory.address(starts), memory.address(listed)), first.data_ptr()
             radix.copy_runs(*from_, wide, *chosen, to, *written)
-            return first, moved, places
+            return first, moved, wide_places(places)
     first, _, places = ragged(taken(starts, parents), taken(starts[1:], parents))
     return first, None if listed is None else taken(listed, places), places
 
