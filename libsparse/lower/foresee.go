@@ -38,13 +38,13 @@ func (l *lowerer) foreseen(f *cin.Forall, lat lattice.Lattice, p lattice.Point, 
 		more = append(more, ir.Is(c.pos, ir.Lt, c.end))
 		coords = append(coords, here)
 		matches = append(matches, match{it: c.it, first: c.pos, last: ir.Next(c.pos), held: ir.Is(here, ir.Eq, v)})
-		passed := l.Scalar(l.positionName(c.it)+"_passed", dtype.Bool)
+		passed := l.Index(l.positionName(c.it) + "_passed") // in a whole register: one byte of it would wait for what was in the others before
 		moved = append(moved, ir.Let(passed, nil))
-		advance = append(advance, ir.Set(c.pos, ir.Add(c.pos, &ir.Cast{X: passed, To: dtype.I64})),
-			ir.Set(here, &ir.Select{Cond: passed, Then: next, Else: here}), ir.Set(next, l.coordinate(c.it, ir.Next(c.pos), e)))
+		advance = append(advance, ir.Set(c.pos, ir.Add(c.pos, passed)),
+			ir.Set(here, &ir.Select{Cond: ir.Is(passed, ir.Ne, ir.Const(0)), Then: next, Else: here}), ir.Set(next, l.coordinate(c.it, ir.Next(c.pos), e)))
 	}
 	for i, s := range moved {
-		s.(*ir.Decl).Init = ir.Is(coords[i], ir.NotAbove, coords[1-i])
+		s.(*ir.Decl).Init = &ir.Cast{X: ir.Is(coords[i], ir.NotAbove, coords[1-i]), To: dtype.I64}
 	}
 	cases := chain(l.branchesOf(f, points, matches, inner))
 	if cases == nil {

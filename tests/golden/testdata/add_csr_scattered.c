@@ -181,13 +181,13 @@ int32_t kernel_assemble(int64_t *slots)
                             C_room_vals2[C_p2] = choices_2[(jA_2 == j_2) + (int64_t)(jB_2 == j_2) * 2];
                             C_room_crd2[C_p2] = (int32_t)j_2;
                             C_p2++;
-                            const uint8_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
-                            const uint8_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
+                            const int64_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
+                            const int64_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
                             A_p2 = A_p2 + A_p2_passed;
-                            jA_2 = A_p2_passed ? jA_2_next : jA_2;
+                            jA_2 = A_p2_passed != 0 ? jA_2_next : jA_2;
                             jA_2_next = A_crd2[A_p2 + 1];
                             B_p2 = B_p2 + B_p2_passed;
-                            jB_2 = B_p2_passed ? jB_2_next : jB_2;
+                            jB_2 = B_p2_passed != 0 ? jB_2_next : jB_2;
                             jB_2_next = B_crd2[B_p2 + 1];
                         }
                     }
@@ -408,13 +408,13 @@ int32_t kernel_revalue(int64_t *slots)
                             choices_5[2] = B_vals[B_p2_2];
                             C_vals[C_p2] = choices_5[(jA_2 == j_2) + (int64_t)(jB_2 == j_2) * 2];
                             C_p2++;
-                            const uint8_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
-                            const uint8_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
+                            const int64_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
+                            const int64_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
                             A_p2_2 = A_p2_2 + A_p2_passed;
-                            jA_2 = A_p2_passed ? jA_2_next : jA_2;
+                            jA_2 = A_p2_passed != 0 ? jA_2_next : jA_2;
                             jA_2_next = A_crd2[A_p2_2 + 1];
                             B_p2_2 = B_p2_2 + B_p2_passed;
-                            jB_2 = B_p2_passed ? jB_2_next : jB_2;
+                            jB_2 = B_p2_passed != 0 ? jB_2_next : jB_2;
                             jB_2_next = B_crd2[B_p2_2 + 1];
                         }
                     }

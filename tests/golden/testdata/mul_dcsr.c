@@ -13,7 +13,6 @@ typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
 typedef __UINT64_TYPE__ uint64_t;
-typedef __UINT8_TYPE__ uint8_t;
 void *memset(void *, int, __SIZE_TYPE__);
 
 static inline int64_t min_i64(int64_t x, int64_t y)
@@ -142,13 +141,13 @@ int32_t kernel_assemble(int64_t *slots)
                                     if (jA_2 == j_2 && jB_2 == j_2) {
                                         out_p2++;
                                     }
-                                    const uint8_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
-                                    const uint8_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
+                                    const int64_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
+                                    const int64_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
                                     A_p2 = A_p2 + A_p2_passed;
-                                    jA_2 = A_p2_passed ? jA_2_next : jA_2;
+                                    jA_2 = A_p2_passed != 0 ? jA_2_next : jA_2;
                                     jA_2_next = A_crd2[A_p2 + 1];
                                     B_p2 = B_p2 + B_p2_passed;
-                                    jB_2 = B_p2_passed ? jB_2_next : jB_2;
+                                    jB_2 = B_p2_passed != 0 ? jB_2_next : jB_2;
                                     jB_2_next = B_crd2[B_p2 + 1];
                                 }
                             }
@@ -296,13 +295,13 @@ int32_t kernel_compute(int64_t *slots)
                                         out_crd2[out_p2] = (int32_t)j_2;
                                         out_p2++;
                                     }
-                                    const uint8_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
-                                    const uint8_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
+                                    const int64_t A_p2_passed = (uint64_t)jA_2 <= (uint64_t)jB_2;
+                                    const int64_t B_p2_passed = (uint64_t)jB_2 <= (uint64_t)jA_2;
                                     A_p2 = A_p2 + A_p2_passed;
-                                    jA_2 = A_p2_passed ? jA_2_next : jA_2;
+                                    jA_2 = A_p2_passed != 0 ? jA_2_next : jA_2;
                                     jA_2_next = A_crd2[A_p2 + 1];
                                     B_p2 = B_p2 + B_p2_passed;
-                                    jB_2 = B_p2_passed ? jB_2_next : jB_2;
+                                    jB_2 = B_p2_passed != 0 ? jB_2_next : jB_2;
                                     jB_2_next = B_crd2[B_p2 + 1];
                                 }
                             }
