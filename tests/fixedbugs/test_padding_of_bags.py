@@ -28,3 +28,23 @@ def test_rows_that_do_not_count(mode, padding):
 def test_no_row(padding):
     with pytest.raises(ls.IndexBoundsError, match="padding_idx is"):
         ls.nn.EmbeddingBag(10, 4, padding_idx=padding)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16])
+def test_more_numbers_than_their_dtype_holds(dtype):
+    layer = ls.nn.EmbeddingBag(10, 4)
+    numbers = torch.arange(40_000, device="cpu").remainder(10).reshape(400, 100)
+    torch.testing.assert_close(layer(numbers.to(dtype)), layer(numbers))
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.float32, torch.complex64])
+def test_numbers_that_are_not_integers(dtype):
+    with pytest.raises(ls.DtypeError, match="EmbeddingBag: input has dtype"):
+        ls.nn.EmbeddingBag(10, 4)(torch.ones(2, 2).to(dtype))
+
+
+def test_no_offsets():
+    none = torch.zeros(0, dtype=torch.int64)
+    with pytest.raises(ls.ShapeError, match="offsets are empty"):
+        ls.nn.EmbeddingBag(10, 4, include_last_offset=True)(none, none)
+    assert ls.nn.EmbeddingBag(10, 4)(none, none).shape == (0, 4)

@@ -75,7 +75,8 @@ class EmbeddingBag(nn.Module):
             per_sample_weights: Factors of numbers, of their shape, with mode "sum".
 
         Raises:
-            ShapeError: The bags have another width than the table rows.
+            ShapeError: The bags have another width than the table rows, or offsets are empty.
+            DtypeError: Numbers are not integers.
             IndexBoundsError: A number is none of a row.
         """
         if not isinstance(input, ls.SparseTensor):
@@ -95,7 +96,12 @@ class EmbeddingBag(nn.Module):
         """The rows of numbers, as `nn.EmbeddingBag` takes them."""
         if factors is not None and self.mode != "sum":
             raise ls.UnsupportedError(f"EmbeddingBag: per_sample_weights need mode='sum'; the mode is {self.mode!r}")
+        if numbers.dtype.is_floating_point or numbers.dtype.is_complex or numbers.dtype == torch.bool:
+            raise ls.DtypeError(
+                f"EmbeddingBag: input has dtype {numbers.dtype}; expected integers, the numbers of rows of the table"
+            )
         ends, flat = self._ends(numbers, offsets), numbers.reshape(-1)
+        flat = flat if flat.dtype == torch.int32 else flat.long()  # narrower ones don't hold the places
         values = None if factors is None else factors.reshape(-1)
         if self.padding_idx is not None:
             kept = flat != self.padding_idx
@@ -131,7 +137,12 @@ class EmbeddingBag(nn.Module):
         ends = offsets.long()
         if not self.include_last_offset:
             ends = torch.cat([ends, ends.new_tensor([len(numbers)])])
-        if len(ends) and (int(ends[0]) != 0 or int(ends[-1]) != len(numbers) or bool((ends.diff() < 0).any())):
+        if not len(ends):
+            raise ls.ShapeError(
+                "EmbeddingBag: offsets are empty; expected one number at least with include_last_offset=True, the "
+                "end of the last bag"
+            )
+        if int(ends[0]) != 0 or int(ends[-1]) != len(numbers) or bool((ends.diff() < 0).any()):
             raise ls.IndexBoundsError(
                 f"EmbeddingBag: offsets are from {ends[0]} to {ends[-1]}; expected to begin at 0, to ascend, and to "
                 f"end at most at {len(numbers)}, the length of input"
