@@ -68,6 +68,31 @@ def test_a_product_inside_of_functionalize() -> None:
     torch.testing.assert_close(found, (matrix.sum() + (matrix @ _X).sum()) * _V)
 
 
+MOVES: dict[str, Callable[[Any], Any]] = {
+    "cat": lambda a: torch.cat([a, a], 1),
+    "rows": lambda a: a[_LISTED],
+    "columns": lambda a: a[:, _LISTED],
+    "repeat": lambda a: a.repeat(2, 1),
+    "flip": lambda a: a.flip(1),
+    "places": lambda a: a[_LISTED, _LISTED],
+}
+_LISTED = torch.tensor([3, 0, 2, 2])
+
+
+@pytest.mark.parametrize("format", ["csr", "dcsr", "coo"])
+@pytest.mark.parametrize("name", MOVES)
+def test_moves_inside_of_functionalize(name: str, format: str) -> None:
+    """C wrote to arrays that torch had wrapped, which ended the process."""
+    matrix = _matrix().to_format(format)
+
+    def moved(values: Tensor) -> Any:
+        found = MOVES[name](matrix.with_values(values))
+        return found.to_dense() if isinstance(found, ls.SparseTensor) else found
+
+    found = torch.func.functionalize(moved)(matrix.values())
+    torch.testing.assert_close(found, moved(matrix.values()))
+
+
 def test_matrices_that_autograd_follows_in_a_transform_of_something_else() -> None:
     matrix = _matrix()
     followed = matrix.with_values(matrix.values().clone().requires_grad_())

@@ -9,14 +9,13 @@ from types import ModuleType
 
 import torch
 from torch import Tensor
-from torch._C import _functorch
 
 from libsparse._lang.dtypes import INT32_MAX
 from libsparse._lang.errors import IndexBoundsError
 from libsparse._lang.records import NamedTuple
 from libsparse._lang.waiting import Waiting
 
-from . import memory
+from . import memory, ordinary
 from .fakes import is_fake
 from .threads import shared, team
 
@@ -221,8 +220,10 @@ def rows_are_right(pos: Tensor, crd: Tensor, rows: int, extent: int) -> bool:
 
 def is_plain(array: Tensor) -> bool:
     """Whether C can read an array of indices."""
-    if is_fake(array) or _functorch.is_functorch_wrapped_tensor(array) or torch._C._len_torch_dispatch_stack():
+    if is_fake(array) or ordinary.is_wrapped(array) or torch._C._len_torch_dispatch_stack():
         return False  # graphs don't see what C writes
+    if ordinary.in_transform() is not None:
+        return False  # arrays that C would write to are wrapped
     plain = array.layout == torch.strided and array.is_cpu and array.ndim == 1
     return plain and array.dtype in _INDICES and array.is_contiguous()
 
@@ -341,7 +342,7 @@ def first_of_run(coords: Sequence[Tensor]) -> Tensor:
     if count > 1:
         torch.ne(coords[0][1:], coords[0][:-1], out=fresh[1:])
         for crd in coords[1:]:
-            fresh[1:] |= crd[1:] != crd[:-1]
+            fresh[1:] = fresh[1:] | (crd[1:] != crd[:-1])
     return fresh
 
 
