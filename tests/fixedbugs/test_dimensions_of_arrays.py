@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import libsparse as ls
 
@@ -184,3 +185,33 @@ def test_gradients_of_entries_that_come_again(dtype: torch.dtype, block: tuple[i
     weights = torch.rand(size).to(dtype)
     (wanted,) = torch.autograd.grad(want, values, weights)
     torch.testing.assert_close(torch.autograd.grad(found, values, weights)[0], wanted)
+
+
+IN_GRAPHS: dict[str, Callable[[Any], Any]] = {
+    "product": lambda A: A @ WEIGHT,
+    "reduced": lambda A: A.amax(-1),
+    "divided by norms": lambda A: A / (1 + A.norm(dim=-1, keepdim=True)),
+    "moved": lambda A: A.flip(0),
+    "joined": lambda A: torch.cat([A, 2 * A], 2),
+    "reshaped": lambda A: A.reshape(2, -1, 3),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # torch says where it divides graphs
+@pytest.mark.parametrize("name", IN_GRAPHS)
+def test_arrays_in_graphs_of_torch(name: str) -> None:
+    """Gradients of a graph's sparse results came in the arrays' shape; tracers were asked for fill values."""
+    values = torch.randn(5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    A = ls.from_coo(INDICES, values, (4, 3, 3))
+
+    def computed(values: Tensor) -> Tensor:
+        return IN_GRAPHS[name](A.with_values(values)).to_dense()
+
+    wanted = values.clone().requires_grad_()
+    given = values.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(computed(wanted).sin().sum(), wanted)
+    torch._dynamo.reset()
+    out = torch.compile(IN_GRAPHS[name], backend="aot_eager")(A.with_values(given)).to_dense()
+    torch.testing.assert_close(out, computed(values))
+    torch.testing.assert_close(torch.autograd.grad(out.sin().sum(), given)[0], gradient)
+    torch.testing.assert_close(make_fx(computed)(values)(2 * values), computed(2 * values))

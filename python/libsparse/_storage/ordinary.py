@@ -33,6 +33,11 @@ def not_seen(tensor: Tensor) -> contextlib.AbstractContextManager[object]:
     return contextlib.nullcontext() if in_transform() is None or is_wrapped(tensor) else outside_transforms()
 
 
+def unseen() -> contextlib.AbstractContextManager[object]:
+    """A context in which no dispatch mode sees what is computed, such as a tracer, for which answers aren't known."""
+    return _disable_current_modes() if torch._C._len_torch_dispatch_stack() else contextlib.nullcontext()
+
+
 def are_made() -> bool:
     """Whether ordinary tensors are made of ordinary ones here, as inside of `tensors()`."""
     return not torch.is_inference_mode_enabled() and in_transform() is None and not _fakes_are_made()

@@ -250,7 +250,7 @@ class _Join(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[None, Any]:
-        return None, None if grad is None else grad.values()
+        return None, None if grad is None else grad.values().reshape(-1)  # flat, also where they are arrays
 
 
 class _Unwrap(torch.autograd.Function):
@@ -277,4 +277,4 @@ class _Wrap(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Any, None, None]:
-        return None if grad is None else grad.values(), None, None
+        return None if grad is None else grad.values().reshape(-1), None, None

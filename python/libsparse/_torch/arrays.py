@@ -17,6 +17,7 @@ from libsparse._ops.indexing.arrays import above_blocks
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes, repeats
 from libsparse._runtime.problem import Operand
+from libsparse._storage import ordinary
 from libsparse._tensor import repeated
 from libsparse._tensor.sparse_tensor import dress
 
@@ -74,13 +75,14 @@ def _computed(compute: Callable[..., Any], source: Operand, options: dict[str, A
         return None
     known = {**options, "dim": dims}
     block = source.sparsity.block
-    outside = torch.full((1, *block), source.fill, dtype=source.dtype, device="cpu")
-    try:
-        fills = compute(outside, **known)
-    except (IndexError, RuntimeError, TypeError, NotImplementedError):
-        return None  # the handler says what is wrong
-    several = not isinstance(fills, Tensor)
-    numbers = [0 if zero_fill else _number(fill) for fill in (fills if several else (fills,))]
+    with ordinary.unseen():  # fill values are known while torch traces, too
+        outside = torch.full((1, *block), source.fill, dtype=source.dtype, device="cpu")
+        try:
+            fills = compute(outside, **known)
+        except (IndexError, RuntimeError, TypeError, NotImplementedError):
+            return None  # the handler says what is wrong
+        several = not isinstance(fills, Tensor)
+        numbers = [0 if zero_fill else _number(fill) for fill in (fills if several else (fills,))]
     if None in numbers:
         return None
     shapes = [fill.shape[1:] for fill in (fills if several else (fills,))]
