@@ -243,6 +243,10 @@ def _summed_whole(term: Expr, kept: set[str]) -> bool:
     return True
 
 
+# The arguments that make functions infinite, or NaN, where they are zero, whatever the others are.
+_AT_ZERO = {"/": 1, **dict.fromkeys(("div", *operations.DIVIDING), 1), "pow": 0}
+
+
 def _without_sparse(node: Expr, found: Mapping[int, Value]) -> Expr | None:
     """An expression where nothing sparse is stored; None where it is not finite."""
     value = found[id(node)]
@@ -255,6 +259,9 @@ def _without_sparse(node: Expr, found: Mapping[int, Value]) -> Expr | None:
     if not isinstance(node, Call):
         return node
     args = [_without_sparse(arg, found) for arg in node.args]
+    zero = args[_AT_ZERO[node.op]] if node.op in _AT_ZERO else None
+    if zero in (Number(0), Number(0.0)):
+        return None
     # Beside a number, an element would be summed first.
     if node.op == "+" and not node.region and Number(0) in args:
         return args[args[0] == Number(0)]
