@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 #define MOST_EACH 4   /* columns for each entry up to which it pays to count the entries of each column */
-#define SHORT_ROW 32 /* entries, up to which insertion takes less time than a sort */
-#define RUN 16	      /* entries that are sorted by insertion before they are merged */
+#define SHORT_ROW 64 /* entries, up to which counting smaller ones takes less time than a sort */
+#define LANES 4	      /* columns that are compared at a time */
+#define RUN 16	      /* entries that are sorted by counting before they are merged */
 #define SHARE 2	      /* long rows are sorted where they have one entry in so many at most: by columns all are moved twice */
 
 static void count_entries(void *given, int thread)
@@ -69,15 +70,23 @@ static void put_entry(const Matrix *m, int64_t n, Entry entry)
 		((uint64_t *)m->moved_values)[n] = entry.value;
 }
 
-/* Sorts a short row, each entry to its place among those before it. */
-static void insert_each(const Matrix *m, int64_t begin, int64_t end)
+/* Sorts a short row: each entry goes behind those of smaller columns, which are counted without branches, and behind those of its column before it. */
+static void place_each(const Matrix *m, int64_t begin, int64_t end)
 {
-	for (int64_t n = begin + 1; n < end; n++) {
-		Entry entry = entry_at(m, n);
-		int64_t to = n;
-		for (; to > begin && m->moved[to - 1] > entry.column; to--)
-			put_entry(m, to, entry_at(m, to - 1));
-		put_entry(m, to, entry);
+	Entry entries[SHORT_ROW];
+	int32_t columns[SHORT_ROW], equal[SHORT_ROW];
+	int count = (int)(end - begin), lanes = (count + LANES - 1) / LANES * LANES;
+	for (int n = 0; n < lanes; n++)
+		columns[n] = n < count ? m->moved[begin + n] : INT32_MAX;
+	for (int n = 0; n < count; n++)
+		entries[n] = entry_at(m, begin + n), equal[n] = 0;
+	for (int n = 0; n < count; n++) {
+		int32_t smaller[LANES] = {0}, column = columns[n];
+		for (int k = 0; k < lanes; k += LANES)
+			for (int lane = 0; lane < LANES; lane++)
+				smaller[lane] += columns[k + lane] < column;
+		int place = smaller[0] + smaller[1] + smaller[2] + smaller[3];
+		put_entry(m, begin + place + equal[place]++, entries[n]);
 	}
 }
 
@@ -98,7 +107,7 @@ static bool merge_each(const Matrix *m, int64_t begin, int64_t end)
 	if (room == NULL)
 		return false;
 	for (int64_t n = begin; n < end; n += RUN)
-		insert_each(m, n, n + RUN < end ? n + RUN : end);
+		place_each(m, n, n + RUN < end ? n + RUN : end);
 	for (int64_t n = 0; n < count; n++)
 		from[n] = entry_at(m, begin + n);
 	for (int64_t run = RUN; run < count; run *= 2) {
@@ -130,7 +139,7 @@ static void order_each(void *given, int thread)
 		while (n < last && m->moved[n] >= m->moved[n - 1])
 			n++;
 		if (n < last && last - first <= SHORT_ROW)
-			insert_each(m, first, last);
+			place_each(m, first, last);
 		else if (n < last)
 			falls = !m->merges || !merge_each(m, first, last);
 		for (n = first + 1; n < last; n++)
