@@ -60,7 +60,10 @@ class FactorizationMachine(nn.Module):
             )
         if isinstance(x, ls.SparseTensor) and not x.dtype.is_floating_point:
             x = x.to(self.factors.dtype)
-        squares = (x * x) @ self.factors.square().sum(1)
+        if isinstance(x, ls.SparseTensor):  # of the factors, only rows of features that are there are read
+            squares = ls.evaluate("s(i) = x(i,j) * x(i,j) * v(j,k) * v(j,k)", x=x, v=self.factors, format="d")
+        else:
+            squares = (x * x) @ self.factors.square().sum(1)
         out: Tensor = x @ self.linear + ((x @ self.factors).square().sum(1) - squares) / 2
         return out if self.bias is None else out + self.bias
 
