@@ -40,8 +40,14 @@ def reduce(input: SparseTensor, dim: int | None = None, rtype: str = "sum") -> T
         raise ls.UnsupportedError(f"reduce: rtype is {rtype!r}; expected one of {', '.join(_REDUCTIONS)}")
     if dim not in (None, 0, 1, -1, -2):
         raise ls.ShapeError(f"reduce: dim is {dim}; expected 0 for columns, 1 for rows, or None")
+    val = input.values().reshape(-1, *input.shape[2:])
+    linear = rtype in ("sum", "smean") and input.fill_value == 0 and input.dtype in _LINEAR
+    if dim is None and (rtype == "sum" or len(val)) and input.dtype in _LINEAR:
+        return _OF_ALL[rtype](val)
     row, col = coordinates(input)
-    val = input.values().reshape(len(row), *input.shape[2:])
+    kept = 0 if dim in (1, -1) else 1
+    if linear and dim is not None:
+        return _summed(input, kept, rtype == "smean")
     kept = 0 if dim in (1, -1) else 1
     index = torch.zeros_like(row) if dim is None else (row, col)[kept]
     places = index.to(torch.int64).view(-1, *[1] * (val.ndim - 1)).expand_as(val)

@@ -169,7 +169,7 @@ class SparseLinear(nn.Module):
         """
         blocks = Blocks.of(self.weight.detach(), self._block)
         keep = rewiring.without_smallest(blocks, fraction, signs_apart)
-        self._rewire(blocks, blocks.select(keep), optimizer)
+        self._rewire(blocks.select(keep), optimizer)
         return int((~keep).sum())
 
     def grow(
@@ -201,7 +201,7 @@ class SparseLinear(nn.Module):
             self._seen = []
         else:
             places = rewiring.random_places(blocks, count, generator)
-        self._rewire(blocks, blocks.extended(places), optimizer)
+        self._rewire(blocks.extended(places), optimizer)
         return len(places)
 
     @contextmanager
@@ -220,10 +220,9 @@ class SparseLinear(nn.Module):
         finally:
             handle.remove()
 
-    def _rewire(self, before: Blocks, after: Blocks, optimizer: torch.optim.Optimizer | None) -> None:
+    def _rewire(self, after: Blocks, optimizer: torch.optim.Optimizer | None) -> None:
         """Gives the weight other entries, and what an optimizer keeps for it."""
-        changed, order = after.tensor()
-        rewiring.take_over(self.weight, changed, before, order, optimizer)
+        rewiring.take_over(self.weight, after.ordered(), optimizer)
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any

@@ -54,7 +54,12 @@ def largest(weight: Tensor, density: float | None, mask: Any, block: Any, n_m: A
 
 
 def norms(values: Tensor, dims: tuple[int, ...]) -> Tensor:
-    """The norms of blocks over some dimensions, in float64: squares of small weights of other dtypes may be 0 there."""
+    """The norms of blocks over some dimensions, in float64: squares of small weights of other dtypes may be 0 there.
+
+    Those of single elements, of which nothing is squared, are in the dtype of these.
+    """
+    if all(values.shape[dim] == 1 for dim in dims):
+        return values.abs().reshape([n for dim, n in enumerate(values.shape) if dim not in dims])
     found: Tensor = torch.linalg.vector_norm(values.abs().double(), dim=dims)
     return found
 
