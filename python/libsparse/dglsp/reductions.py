@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -14,6 +14,14 @@ from .matrices import coordinates
 if TYPE_CHECKING:
     from libsparse import SparseTensor
 
+_KNOWN = (torch.float32, torch.float64)
+_OF_ALL: dict[str, Any] = {
+    "sum": torch.sum,
+    "smax": torch.amax,
+    "smin": torch.amin,
+    "smean": torch.mean,
+    "sprod": torch.prod,
+}
 _REDUCTIONS = {"sum": "sum", "smax": "amax", "smin": "amin", "smean": "mean", "sprod": "prod"}
 
 
@@ -40,20 +48,33 @@ def reduce(input: SparseTensor, dim: int | None = None, rtype: str = "sum") -> T
         raise ls.UnsupportedError(f"reduce: rtype is {rtype!r}; expected one of {', '.join(_REDUCTIONS)}")
     if dim not in (None, 0, 1, -1, -2):
         raise ls.ShapeError(f"reduce: dim is {dim}; expected 0 for columns, 1 for rows, or None")
-    val = input.values().reshape(-1, *input.shape[2:])
-    linear = rtype in ("sum", "smean") and input.fill_value == 0 and input.dtype in _LINEAR
-    if dim is None and (rtype == "sum" or len(val)) and input.dtype in _LINEAR:
-        return _OF_ALL[rtype](val)
-    row, col = coordinates(input)
+    val, known = input.values().reshape(-1, *input.shape[2:]), input.dtype in _KNOWN
+    if dim is None and known and (rtype == "sum" or len(val)):
+        return _OF_ALL[rtype](val, 0)
     kept = 0 if dim in (1, -1) else 1
-    if linear and dim is not None:
+    if dim is not None and known and rtype in ("sum", "smean") and input.fill_value == 0:
         return _summed(input, kept, rtype == "smean")
-    kept = 0 if dim in (1, -1) else 1
+    row, col = coordinates(input)
     index = torch.zeros_like(row) if dim is None else (row, col)[kept]
     places = index.to(torch.int64).view(-1, *[1] * (val.ndim - 1)).expand_as(val)
     out = val.new_zeros(1 if dim is None else input.shape[kept], *val.shape[1:])
     out = out.scatter_reduce(0, places, val, _REDUCTIONS[rtype], include_self=False)
     return out[0] if dim is None else out
+
+
+def _summed(input: SparseTensor, kept: int, mean: bool) -> Tensor:
+    """The sums or means of rows or columns: a product with ones, which is compiled for the format."""
+    inner = "k"[: input.ndim - 2]
+    total: Tensor = ls.einsum(f"ij{inner}->{'ij'[kept]}{inner}", input, format="d" * (input.ndim - 1))
+    if not mean:
+        return total
+
+    def count() -> Tensor:
+        return torch.bincount(coordinates(input)[kept], minlength=input.shape[kept]).clamp(min=1)
+
+    known = not torch.compiler.is_compiling()
+    counts = input.pattern.derive(("stored values of rows or columns", kept), count) if known else count()
+    return total / counts.to(total.dtype).view(-1, *[1] * len(inner))
 
 
 def sum(input: SparseTensor, dim: int | None = None) -> Tensor:
