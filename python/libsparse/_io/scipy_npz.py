@@ -40,7 +40,9 @@ def load(file: IO[bytes]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
         raise FormatError(f"the archive's shape is {size}, expected two extents")
     if kind in ("csr", "csc"):
         major = _expand(integers("indptr"), size[0 if kind == "csr" else 1], integers("indices").numel())
-        pair, values = [major, integers("indices").long()], tensor("data")
+        minor = integers("indices")
+        narrow = major.dtype == minor.dtype == torch.int32
+        pair, values = [major, minor] if narrow else [major.long(), minor.long()], tensor("data")
         if kind == "csc":
             pair.reverse()
     elif kind == "coo":
@@ -55,8 +57,8 @@ def load(file: IO[bytes]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
         counts = " and ".join(str(part.numel()) for part in pair)
         raise FormatError(f"the archive has {counts} indices and values of shape {tuple(values.shape)}")
     indices = torch.stack(pair)
-    outside = (indices < 0) | (indices >= torch.tensor(size, device="cpu")[:, None])
-    if bool(outside.any()):
+    if not all(_is_within(row, extent) for row, extent in zip(indices, size, strict=True)):
+        outside = (indices < 0) | (indices >= torch.tensor(size, device="cpu")[:, None])
         entry = int(outside.any(0).nonzero()[0])
         raise IndexBoundsError(f"entry {entry} is at {tuple(indices[:, entry].tolist())}, outside shape {size}")
     return indices, values, size
@@ -123,12 +125,17 @@ def dump(indices: Tensor, values: Tensor, size: tuple[int, ...]) -> bytes:
     return buffer.getvalue()
 
 
+def _is_within(row: Tensor, extent: int) -> bool:
+    smallest, greatest = row.aminmax() if row.numel() else (0, -1)
+    return int(smallest) >= 0 and int(greatest) < extent
+
+
 def _expand(indptr: Tensor, extent: int, count: int) -> Tensor:
-    """The coordinate of every entry, from positions."""
+    """The coordinate of every entry, from positions; int32 where these fit."""
     rises = indptr.numel() == extent + 1 and int(indptr[0]) == 0 and int(indptr[-1]) == count
     if not rises or bool((indptr[1:] < indptr[:-1]).any()):
         raise FormatError(f"array 'indptr' does not rise from 0 to {count} in {extent} steps")
-    return torch.repeat_interleave(indptr.diff().to(torch.int32 if count <= INT32_MAX else torch.int64)).long()
+    return torch.repeat_interleave(indptr.diff().to(torch.int32 if count <= INT32_MAX else torch.int64))
 
 
 def _blocks(indptr: Tensor, indices: Tensor, data: Tensor, size: tuple[int, ...]) -> tuple[list[Tensor], Tensor]:
@@ -140,7 +147,7 @@ def _blocks(indptr: Tensor, indices: Tensor, data: Tensor, size: tuple[int, ...]
     ):
         raise FormatError(f"blocks of shape {tuple(data.shape)} don't tile a matrix of shape {size}")
     height, width = data.shape[1:]
-    top = _expand(indptr, size[0] // height, indices.numel()) * height
+    top = _expand(indptr, size[0] // height, indices.numel()).long() * height
     rows = (top[:, None, None] + torch.arange(height, device="cpu")[:, None]).expand(data.shape)
     columns = (indices.long()[:, None, None] * width + torch.arange(width, device="cpu")).expand(data.shape)
     return [rows.reshape(-1), columns.reshape(-1)], data.reshape(-1)
