@@ -108,6 +108,23 @@ def test_reductions_of_stored_values(dim, width):
         A.smean(1)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int64])
+@pytest.mark.parametrize("dim", [None, 0, 1])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr", "bsr(2,2)"])
+def test_sums_and_means_in_any_format(format, dim, dtype):
+    """Means are of what is stored, which in blocks are zeros, too."""
+    dense = torch.zeros(6, 4, dtype=dtype)
+    dense[[0, 1, 3, 3], [2, 0, 0, 3]] = torch.tensor([6, 2, -4, 8], dtype=dtype)
+    A = ls.tensor(dense, format=format)
+    stored = torch.zeros(6, 4, dtype=dtype)
+    stored[tuple(A.indices())] = 1
+    axis = (0, 1) if dim is None else dim
+    total, count = dense.sum(axis), stored.sum(axis).clamp(min=1)
+    assert torch.equal(dglsp.sum(A, dim), total)
+    means = total / count if dtype.is_floating_point else total // count
+    assert torch.equal(dglsp.smean(A, dim), means)
+
+
 @pytest.mark.parametrize("width", [(), (3,)])
 def test_elementwise_operations(width):
     count = INDICES.shape[1]

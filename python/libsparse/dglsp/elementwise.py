@@ -9,7 +9,7 @@ from torch import Tensor
 
 import libsparse as ls
 
-from .matrices import coordinates, val_like
+from .matrices import coordinates, in_one_order, val_like
 
 if TYPE_CHECKING:
     from libsparse import SparseTensor
@@ -102,6 +102,8 @@ _BROADCAST: dict[str, Any] = {"add": torch.add, "sub": torch.sub, "mul": torch.m
 def sp_broadcast_v(A: SparseTensor, v: Tensor, op: str) -> SparseTensor:
     """An operator on each stored value and the number that a vector has for its column or its row.
 
+    Of a matrix of blocks, diagonals or slices the result is in CSR.
+
     Args:
         A: A matrix (m, n) with values (nnz,) or (nnz, d).
         v: A number for each column, (n,) or (1, n), or for each row, (m, 1).
@@ -124,6 +126,7 @@ def sp_broadcast_v(A: SparseTensor, v: Tensor, op: str) -> SparseTensor:
             f"sp_broadcast_v: v has shape {shape}, A is ({A._facts()}); expected ({columns},), (1, {columns}) or "
             f"({rows}, 1)"
         )
+    A = in_one_order(A)
     of_columns = shape in ((columns,), (1, columns))
     index, val = coordinates(A)[1 if of_columns else 0], A.val
     picked = v.reshape(-1)[index.long()]

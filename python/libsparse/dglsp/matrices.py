@@ -198,5 +198,10 @@ def coordinates(mat: SparseTensor) -> tuple[Tensor, Tensor]:
     return (row, col) if mat.ndim == 2 else (row[:: mat.shape[2]], col[:: mat.shape[2]])
 
 
+def in_one_order(mat: SparseTensor) -> SparseTensor:
+    """The matrix in a format whose values are in the order of its coordinates; those of blocks are not."""
+    return mat.to_format("csr" if mat.ndim == 2 else "dsd") if mat.format.padded else mat
+
+
 def _most(indices: Tensor) -> int:
     return int(indices.max()) + 1 if indices.numel() else 0

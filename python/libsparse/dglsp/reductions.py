@@ -9,7 +9,7 @@ from torch import Tensor
 
 import libsparse as ls
 
-from .matrices import coordinates
+from .matrices import coordinates, in_one_order
 
 if TYPE_CHECKING:
     from libsparse import SparseTensor
@@ -48,9 +48,11 @@ def reduce(input: SparseTensor, dim: int | None = None, rtype: str = "sum") -> T
         raise ls.UnsupportedError(f"reduce: rtype is {rtype!r}; expected one of {', '.join(_REDUCTIONS)}")
     if dim not in (None, 0, 1, -1, -2):
         raise ls.ShapeError(f"reduce: dim is {dim}; expected 0 for columns, 1 for rows, or None")
+    input = in_one_order(input)
     val, known = input.values().reshape(-1, *input.shape[2:]), input.dtype in _KNOWN
     if dim is None and known and (rtype == "sum" or len(val)):
-        return _OF_ALL[rtype](val, 0)
+        of_all: Tensor = _OF_ALL[rtype](val, 0)
+        return of_all
     kept = 0 if dim in (1, -1) else 1
     if dim is not None and known and rtype in ("sum", "smean") and input.fill_value == 0:
         return _summed(input, kept, rtype == "smean")
