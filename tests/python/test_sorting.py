@@ -146,3 +146,20 @@ def test_long_rows_are_sorted_where_few_entries_are_in_them(long, threads):
     found = torch.repeat_interleave(torch.arange(2000), A.crow_indices().diff()) * 5000 + A.col_indices()
     assert torch.equal(found, key)
     assert torch.equal(A.values(), torch.zeros(len(key), dtype=torch.float64).index_add(0, group, values))
+
+
+def test_rows_of_any_length_with_duplicates():
+    """Each entry goes behind those of smaller columns, and the first of equal ones stays first."""
+    rows = torch.arange(300).repeat_interleave(torch.arange(300) % 60)
+    columns = torch.randint(150, rows.shape)
+    columns[::50] = 2**31 - 2  # the largest that a width of int32 has
+    shuffled = torch.randperm(len(rows))
+    rows, columns = rows[shuffled], columns[shuffled]
+    found = sorting.compress([rows, columns], [300, 2**31 - 1], 1)
+    keys = rows * 2**31 + columns
+    order = keys.argsort(stable=True)
+    first = torch.cat([torch.ones(1, dtype=torch.bool), keys[order].diff() > 0])
+    assert torch.equal(found.order.long(), order[first])
+    assert torch.equal(found.crd.long(), columns[order[first]])
+    assert torch.equal(found.again, order[~first])
+    assert torch.equal(found.group, (first.cumsum(0) - 1)[~first])
