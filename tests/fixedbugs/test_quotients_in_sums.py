@@ -1,4 +1,4 @@
-"""Sums of what is infinite where a sparse operand stores nothing were NaN in rows that store everything, and elsewhere."""
+"""Sums of what is infinite where a sparse operand stores nothing: they were NaN in rows that store everything, too."""
 
 from __future__ import annotations
 
