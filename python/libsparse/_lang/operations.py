@@ -42,6 +42,8 @@ COMPARISONS: Final = {">=": "ge", "<=": "le", "!=": "ne", ">": "gt", "<": "lt"} 
 SIGN_OF: Final = {name: sign for sign, name in SIGNS.items()}
 NAMED_SIGNS: Final = {"//": "floor_divide", "%": "remainder"}  # these are written as functions elsewhere
 DIVIDING: Final = frozenset({"floor_divide", "fmod", "remainder"})  # these have no value where an integer meets zero
+# The arguments that make functions infinite, or NaN, where they are zero, whatever the others are.
+SINGULAR: Final = {"/": 1, **dict.fromkeys(("div", *sorted(DIVIDING)), 1), "pow": 0}
 # Where functions have a value, as regions over their arguments; `some` of all others. Those that make something else of
 # zeros have one everywhere; `regions.usual` knows what numbers as arguments change.
 _NOT_ZERO: Final = (

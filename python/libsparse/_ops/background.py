@@ -125,11 +125,9 @@ def is_quotient(value: Expr) -> TypeGuard[Call]:
 
 def _where_stored(value: Expr, stored: Sequence[Access], functions: Mapping[str, Definition]) -> Expr:
     """An expression that has a value only where one of some operands stores an entry."""
-    if sum(node == stored[0] for node in assignment.walk(value)) == len(stored) == 1:
-        alone = _along(value, stored[0], functions)
-        if alone is not None:
-            return alone
-    return _union(value, stored, functions)
+    once = sum(node == stored[0] for node in assignment.walk(value)) == len(stored) == 1
+    alone = _along(value, stored[0], functions) if once else None
+    return _union(value, stored, functions) if alone is None else alone
 
 
 def _union(value: Expr, stored: Sequence[Access], functions: Collection[str]) -> Expr:
@@ -243,10 +241,6 @@ def _summed_whole(term: Expr, kept: set[str]) -> bool:
     return True
 
 
-# The arguments that make functions infinite, or NaN, where they are zero, whatever the others are.
-_AT_ZERO = {"/": 1, **dict.fromkeys(("div", *operations.DIVIDING), 1), "pow": 0}
-
-
 def _without_sparse(node: Expr, found: Mapping[int, Value]) -> Expr | None:
     """An expression where nothing sparse is stored; None where it is not finite."""
     value = found[id(node)]
@@ -259,8 +253,7 @@ def _without_sparse(node: Expr, found: Mapping[int, Value]) -> Expr | None:
     if not isinstance(node, Call):
         return node
     args = [_without_sparse(arg, found) for arg in node.args]
-    zero = args[_AT_ZERO[node.op]] if node.op in _AT_ZERO else None
-    if zero in (Number(0), Number(0.0)):
+    if node.op in operations.SINGULAR and args[operations.SINGULAR[node.op]] in (Number(0), Number(0.0)):
         return None
     # Beside a number, an element would be summed first.
     if node.op == "+" and not node.region and Number(0) in args:
