@@ -125,10 +125,16 @@ def kept(pattern: Pattern, mask: Tensor) -> tuple[Tensor, Tensor] | None:
     return starts, found
 
 
-def has_far_more_rows(pattern: Pattern) -> bool:
-    """Whether what has a number for each row is far longer than a list of the entries."""
+def has_far_more_rows(pattern: Pattern, times: int = 1, copies: int = 1) -> bool:
+    """Whether what has a number for each row is far longer than a list of the entries.
+
+    Args:
+        pattern: Of a matrix.
+        times: How often its rows are repeated.
+        copies: How often its entries are.
+    """
     rows: int = pattern.shape[pattern.format.order[0]]
-    return bool(rows > _ROWS * pattern.size + threads.EACH)
+    return bool(rows * times > _ROWS * pattern.size * copies + threads.EACH)
 
 
 def is_readable(pattern: Pattern) -> bool:

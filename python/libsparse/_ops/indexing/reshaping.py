@@ -13,6 +13,7 @@ from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory
+from libsparse._storage.boxes import has_far_more_rows
 from libsparse._storage.conversion import Conversion, extended
 from libsparse._storage.pattern import Pattern
 
@@ -172,6 +173,8 @@ def _tiled(source: Operand, times: Sequence[int]) -> Operand:
 
     def short(pattern: Pattern) -> Conversion | None:
         if added or not count or not has_readable_rows(pattern):
+            return None
+        if has_far_more_rows(pattern, times[pattern.format.order[0]], count):
             return None
         check(pattern.size)
         return tiled(pattern, times)
