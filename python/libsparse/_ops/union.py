@@ -105,7 +105,9 @@ def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Patt
         a: The first argument.
         b: The second one.
     """
-    if not (isinstance(a, Operand) and isinstance(b, Operand)) or a.sparsity.size + b.sparsity.size < alignment.MANY:
+    if not (isinstance(a, Operand) and isinstance(b, Operand)) or a.sparsity.traced or b.sparsity.traced:
+        return None
+    if a.sparsity.size + b.sparsity.size < alignment.MANY:
         return None
     title = getattr(function, "__name__", "").strip("_")
     name = operations.ALIASES.get(title, title)

@@ -18,7 +18,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._lang.records import NamedTuple
-from libsparse._storage import ordinary, packing
+from libsparse._storage import packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.fakes import is_fake, is_unknown
 from libsparse._storage.format import Format
@@ -115,9 +115,7 @@ def _found(arrays: Arrays) -> Pattern | None:
             return pattern
         return None
     # A copy, whose memory the compiler may have given to something else since.
-    with ordinary.unseen():
-        pairs = () if found is None else zip(_in_order(found), arrays.tensors, strict=True)
-        same = found is not None and all([torch.equal(a, b) for a, b in pairs])
+    same = found is not None and all(torch.equal(a, b) for a, b in zip(_in_order(found), arrays.tensors, strict=True))
     copied_from: Pattern | None = found if same else None
     return copied_from
 
