@@ -91,7 +91,9 @@ class LevelViews:
     def indices(self) -> Tensor:
         """The coordinates of the stored entries: (ndim, nnz), int64, columns in storage order; for every format.
 
-        They are the pattern's own memory and not to be written to: clone them.
+        They are the pattern's own memory and not to be written to: clone them. Entries of blocks, slices and diagonals
+        (bsr, ell, sell, dia) are here row by row, but in `values()` with padding where the format has them:
+        `A.to_sparse_coo()` has both in one order.
         """
         return self._pattern.coordinates()
 
@@ -142,12 +144,12 @@ class LevelViews:
 
     @property
     def row(self) -> Tensor:
-        """The row of each stored entry, in storage order; not to be written to."""
+        """The row of each stored entry, in the order of `indices()`; not to be written to."""
         return self._along(0)
 
     @property
     def col(self) -> Tensor:
-        """The column of each stored entry, in storage order; not to be written to."""
+        """The column of each stored entry, in the order of `indices()`; not to be written to."""
         return self._along(1)
 
     @property
