@@ -33,14 +33,13 @@ def within_arrays(compute: Callable[..., Any], *, zero_fill: bool = False) -> Ca
     """
 
     def decorate(handler: _Handler) -> _Handler:
-        signature = inspect.signature(handler)
-        first = next(iter(signature.parameters))
+        signature = functools.cache(functools.partial(inspect.signature, handler))  # an import has no time for it
 
         @functools.wraps(handler)
         def call(*args: Any, **kwargs: Any) -> Any:
-            input = args[0] if args else kwargs.get(first)
+            input = args[0] if args else kwargs.get(next(iter(signature().parameters)))
             if is_sparse(input) and to_operand(input).sparsity.block:
-                options = _given(signature, args, kwargs)
+                options = _given(signature(), args, kwargs)
                 found = None if options is None else _computed(compute, to_operand(input), options, zero_fill)
                 if found is not None:
                     return found
