@@ -60,6 +60,17 @@ def test_one_kind_of_nodes(name: str, options: dict[str, Any], weighted: bool) -
     both(*made, (A,), (edge_index(A), A.values()) if weighted else (edge_index(A),), [X])
 
 
+@pytest.mark.parametrize("options", [{}, {"improved": True}, {"add_self_loops": False}], ids=str)
+def test_graph_without_values_keeps_its_norm(options: dict[str, Any]) -> None:
+    P = ls.from_coo(A.indices(), None, A.shape)
+    edges = edge_index(A), torch.ones(A.nnz)  # without weights PyG takes 1 for the 2 of `improved`
+    for _ in range(3):  # the third call repeats the steps of the second
+        both(ls.nn.GCNConv(WIDTH, 3, **options), gnn.GCNConv(WIDTH, 3, **options), (P,), edges, [X])
+    assert [name for name in P.pattern.derived if "norm" in name] == [
+        f"symmetric norm torch.float32 {options.get('add_self_loops', True)} {options.get('improved', False)}"
+    ]
+
+
 @pytest.mark.parametrize("name", ["SAGEConv", "GATConv", "GATv2Conv"])
 def test_two_kinds_of_nodes(name: str) -> None:
     made = [getattr(place, name)((4, WIDTH), 3) for place in (ls.nn, gnn)]

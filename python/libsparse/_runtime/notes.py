@@ -6,12 +6,17 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from libsparse._lang.records import NamedTuple
+from libsparse._storage import ordinary
 from libsparse._storage.pattern import Pattern
 
 from .problem import Operand
+
+_ARITHMETIC = frozenset({torch.mul, torch.div, torch.add, torch.sub, Tensor.__truediv__})
+_EXACT = 2.0**53  # up to which integers are floats
 
 
 class Run(NamedTuple):
@@ -97,3 +102,26 @@ def decide(condition: Tensor) -> bool:
 def _add(runs: list[Run], function: Any, given: Sequence[Any], data: Any, pattern: Pattern | None) -> None:
     version = data._version if isinstance(data, Tensor) and not data.is_inference() else -1
     runs.append(Run(function, given, data, pattern, version))
+
+
+def unfollowed(run: Run) -> bool:
+    """Whether a function was applied without autograd to a tensor that autograd follows."""
+    followed = any(isinstance(x, Tensor) and x.requires_grad for x in run.given) and torch.is_grad_enabled()
+    return followed and not run.data.requires_grad
+
+
+def version(value: Tensor | None) -> int:
+    """How often a tensor has been written to; inference tensors don't count."""
+    return 0 if value is None or value.is_inference() else value._version
+
+
+def as_scalars(function: Any, given: Sequence[Any]) -> Sequence[Any]:
+    """What a function is given, with a number as a tensor where torch computes the same of it, in half of the time."""
+    if function not in _ARITHMETIC or len(given) != 2:
+        return given
+    tensor, number = given
+    exact = type(number) in (int, float) and abs(number) <= _EXACT and isinstance(tensor, Tensor)
+    if not exact or tensor.dtype not in (torch.float32, torch.float64) or not tensor.ndim:
+        return given
+    with ordinary.tensors():
+        return tensor, torch.tensor(float(number), dtype=tensor.dtype, device="cpu")

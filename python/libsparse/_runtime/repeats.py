@@ -18,8 +18,9 @@ from libsparse._storage.pattern import Pattern
 
 from . import steps
 from .notes import Run, notes
-from .problem import Operand, Problem
-from .steps import Reader
+from .notes import run as noted
+from .problem import Anew, Operand, Problem
+from .steps import Plan, Reader
 
 Known = bool | None
 """Whether steps were run; None where a computation has none, False before that is known."""
@@ -79,13 +80,17 @@ def run(
                 return result, True
             del values[count:], patterns[count:]
     _drop(kept)
+    alike = None if kind is None else kind()
     if known is False:  # many operations are the only one on their patterns, and noting them takes as long as some
         kept[name] = ()
-        alike = None if kind is None else kind()
         return operation() if alike is None else _like_others(alike, values, patterns, operation, reads_all), False
-    reader = Reader(values, patterns, reads_all=reads_all)
-    result, runs = _noted(operation)
-    plan = reader.read(result, runs)
+    found = None if alike is None else _planned(alike, values, patterns)
+    if found is None:
+        reader = Reader(values, patterns, reads_all=reads_all)
+        result, runs = _noted(operation)
+        plan = reader.read(result, runs)
+    else:
+        result, plan = found
     kept[name] = None if plan is None else (plan, [weakref.ref(pattern) for pattern in others])
     return result, None if plan is None else True
 
@@ -292,6 +297,25 @@ def _like_others(
     result, runs = _noted(operation)
     kind.add(extents, reader.problem(result, runs))
     return result
+
+
+def _planned(alike: Alike, values: list[Any], patterns: list[Pattern | None]) -> tuple[Any, Plan] | None:
+    """The result of an operation by the problem of its kind, and its plan; None where the problem isn't known."""
+    name, extents = alike
+    kind = _problems.get(name)
+    known = None if kind is None else kind.known(extents)
+    if not known:
+        return None
+    compute, sources, place, fill, view = known
+    given = steps.operands(sources, values, patterns)
+    try:
+        (data, pattern), runs = _noted(lambda: compute(given) if type(compute) is Anew else noted(compute, given))
+    except RuntimeError:  # said in its own words by the operation
+        return None
+    if len(runs) != 1 or (fill is None and pattern is not (None if place is None else patterns[place])):
+        return None
+    plan = steps.of_problem(runs[0], sources, values, patterns, fill, view)
+    return steps.seen(data, view) if fill is None else Operand(pattern, data, fill), plan
 
 
 def _noted(operation: Callable[[], Any]) -> tuple[Any, list[Run]]:

@@ -9,22 +9,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._storage import derived, ordinary, threads
+from libsparse._storage import derived, threads
 from libsparse._storage.pattern import Pattern
 
 from .call import Call
 from .direct import native
 from .dispatch import Prepared
 from .layout import contiguous
-from .notes import Run
+from .notes import Run, as_scalars, unfollowed, version
 from .problem import Operand
 
 _MOST = 16  # steps of a call
-_ARITHMETIC = frozenset({torch.mul, torch.div, torch.add, torch.sub, Tensor.__truediv__})
 _NAMES = "add sub mul div neg abs relu sqrt square sign exp log sin cos tanh sigmoid expm1 log1p pow"
 _ELEMENTWISE = frozenset(getattr(place, name) for name in _NAMES.split() for place in (torch, Tensor))
 """Functions that write their results to new arrays, in order and with the signs that they have."""
-_EXACT = 2.0**53  # up to which integers are floats
 
 View = tuple[bool, tuple[int, ...] | None, tuple[int, ...] | None, tuple[int, ...] | None]
 """How a step sees a tensor: whether detached from autograd, in which other shape and strides, copied in which order."""
@@ -141,7 +139,7 @@ class Reader:
             reads_all: Whether an argument that no step reads has been read in another way.
         """
         self._first, self._given, self._values, self._patterns = len(values), [*values], [*values], [*patterns]
-        self._reads_all, self._versions = reads_all, [_version(value) for value in values]
+        self._reads_all, self._versions = reads_all, [version(value) for value in values]
 
     def read(self, result: Any, runs: list[Run]) -> Plan | None:
         """The plan from the arguments to a result; None where something else was done on the way."""
@@ -150,12 +148,12 @@ class Reader:
             return self._only_pattern(wanted)
         if not 0 < len(runs) <= _MOST or type(wanted.data) is not Tensor or not _same(wanted.data, runs[-1].data):
             return None
-        if self._versions != [_version(value) for value in self._values] or any(map(_unfollowed, runs)):
+        if self._versions != [version(value) for value in self._values] or any(map(unfollowed, runs)):
             return None
         first = self._first
         found = [self._sources(run) for run in runs]
         last = {id(run.data): run.version for run in runs}  # later ones may write to the results of earlier ones
-        if any(run.version < 0 or _version(run.data) != last[id(run.data)] for run in runs):
+        if any(run.version < 0 or version(run.data) != last[id(run.data)] for run in runs):
             return None
         needed = {first + len(runs) - 1}
         for number in range(first + len(runs) - 1, first - 1, -1):
@@ -189,7 +187,7 @@ class Reader:
             return None
         place = None if sparse else _number(run.pattern, self._patterns[: self._first])
         known = wanted.pattern is run.pattern if sparse else (place is None) == (run.pattern is None)
-        if not known or not _same(wanted.data, run.data) or self._versions != [*map(_version, self._given)]:
+        if not known or not _same(wanted.data, run.data) or self._versions != [*map(version, self._given)]:
             return None
         given = [None if n is None else self._given[n] for n in found[1::2]]
         sources = _sources_of(run, found[::2], found[1::2], given)
@@ -268,11 +266,36 @@ class Reader:
             if run.given and type(run.given[0]) is Operand:
                 steps.append(_problem(run, new[::2], new[1::2], read))
             else:
-                given = zip(_as_scalars(run.function, run.given), new[1::2], read, strict=True)
+                given = zip(as_scalars(run.function, run.given), new[1::2], read, strict=True)
                 pairs = tuple((-1, x) if n is None else (n, _view(x, _there(t))) for x, n, t in given)
                 kind = ELEMENTWISE if run.function in _ELEMENTWISE else FUNCTION
                 steps.append((kind, run.function, pairs))
         return tuple(steps)
+
+
+def of_problem(
+    run: Run,
+    sources: Sequence[_Source],
+    values: Sequence[Any],
+    patterns: Sequence[Pattern | None],
+    fill: Any,
+    view: View | None,
+) -> Plan:
+    """The plan of a single problem that computes what arguments have to do with their result.
+
+    Args:
+        run: The problem as it was run.
+        sources: What it read.
+        values: The elements of the arguments.
+        patterns: Their patterns.
+        fill: The fill value of a sparse result, None of a dense one.
+        view: How a dense result is seen.
+    """
+    read = [None if n is None else values[n] for _, n, _ in sources]
+    step = _problem(run, [p for p, *_ in sources], [n for _, n, _ in sources], read)
+    if fill is None:
+        return (step,), None, 0, view
+    return (step,), _number(run.pattern, [*patterns, run.pattern]), fill, None
 
 
 def _problem(
@@ -310,27 +333,9 @@ def _sources_of(
     return [*zip(patterns, values, views, strict=True)]
 
 
-def _as_scalars(function: Any, given: Sequence[Any]) -> Sequence[Any]:
-    """What a function is given, with a number as a tensor where torch computes the same of it, in half of the time."""
-    if function not in _ARITHMETIC or len(given) != 2:
-        return given
-    tensor, number = given
-    exact = type(number) in (int, float) and abs(number) <= _EXACT and isinstance(tensor, Tensor)
-    if not exact or tensor.dtype not in (torch.float32, torch.float64) or not tensor.ndim:
-        return given
-    with ordinary.tensors():
-        return tensor, torch.tensor(float(number), dtype=tensor.dtype, device="cpu")
-
-
 def _there(source: Tensor | None) -> Tensor:
     assert source is not None  # of an operand with values
     return source
-
-
-def _unfollowed(run: Run) -> bool:
-    """Whether a function was applied without autograd to a tensor that autograd follows."""
-    followed = any(isinstance(x, Tensor) and x.requires_grad for x in run.given) and torch.is_grad_enabled()
-    return followed and not run.data.requires_grad
 
 
 def _same(first: Tensor, second: Any) -> bool:
@@ -338,11 +343,6 @@ def _same(first: Tensor, second: Any) -> bool:
     return first is second or (
         isinstance(second, Tensor) and first.data_ptr() == second.data_ptr() and first.numel() == second.numel() > 0
     )
-
-
-def _version(value: Tensor | None) -> int:
-    """How often a tensor has been written to; inference tensors don't count."""
-    return 0 if value is None or value.is_inference() else value._version
 
 
 def _number(pattern: Pattern | None, patterns: list[Pattern | None]) -> int | None:

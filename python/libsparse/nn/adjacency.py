@@ -141,11 +141,19 @@ def valued(A: Any, dtype: torch.dtype) -> Any:
     return A if A.dtype is dtype else A.to(dtype)
 
 
+def _with_ones(A: Any, dtype: torch.dtype) -> Any:
+    """A graph without values, with self loops at the nodes that have none: ones wherever either has an entry."""
+    count = A.shape[0]
+    pattern = (A.to(dtype) + loops(count, count, torch.ones(count, dtype=dtype, device="cpu"))).pattern
+    return ls.SparseTensor(pattern, torch.ones(pattern.nnz, dtype=dtype, device="cpu"))
+
+
 def normalised(A: Any, dtype: torch.dtype, self_loops: bool, improved: bool = False) -> Any:
     """D^-1/2 (A + I) D^-1/2, where D sums up the rows of A + I.
 
     Kipf and Welling, "Semi-Supervised Classification with Graph Convolutional Networks", 2017, section 2. Self loops
-    that are stored keep their values; rows of sum 0 give 0.
+    that are stored keep their values; rows of sum 0 give 0. Of a graph without values it is kept with the pattern, for
+    all layers and steps.
 
     Args:
         A: (n, n).
@@ -153,11 +161,24 @@ def normalised(A: Any, dtype: torch.dtype, self_loops: bool, improved: bool = Fa
         self_loops: Whether I is added.
         improved: Whether it is 2 I.
     """
-    A = valued(A, dtype)
-    if self_loops:
-        A = with_loops(A, 2.0 if improved else 1.0)
-    sums = ls.einsum("ij->i", A)
-    scale = sums.pow(-0.5)
+    fill = 2.0 if improved else 1.0
+    if torch.compiler.is_compiling() or A._held is not None or A.pattern.traced:
+        graph = valued(A, dtype)
+        return _scaled(with_loops(graph, fill) if self_loops else graph)
+
+    def compute() -> tuple[Any, Tensor]:
+        graph = A.to(dtype)
+        if self_loops:
+            graph = with_loops(graph, fill) if improved else _with_ones(A, dtype)
+        found = _scaled(graph)
+        return found.pattern, found.values()
+
+    return ls.SparseTensor(*A.pattern.derive(("symmetric norm", str(dtype), self_loops, improved), compute))
+
+
+def _scaled(A: Any) -> Any:
+    """D^-1/2 A D^-1/2, where D sums up the rows of A."""
+    scale = ls.einsum("ij->i", A).pow(-0.5)
     scale = scale.masked_fill(scale == torch.inf, 0)
     return ls.evaluate("N(i,j) = A(i,j) * d(i) * d(j)", A=A, d=scale, format="csr")
 
