@@ -109,10 +109,13 @@ def test_gradients_keep_to_what_autograd_follows(merged):
     assert merged[-1] is not None
 
 
-def test_few_entries_are_brought_to_the_union(merged):
-    A, B = (stored(*drawn((30, 30), torch.float32, 90), "csr") for _ in range(2))
-    torch.testing.assert_close((A < B).to_dense(), A.to_dense() < B.to_dense())
-    assert merged == [None]
+def test_few_entries_are_brought_to_the_union_until_a_kernel_pays(merged, monkeypatch):
+    monkeypatch.setattr(union, "_on_few", {})
+    for _ in range(102):
+        A, B = (stored(*drawn((30, 30), torch.float32, 90), "csr") for _ in range(2))
+        torch.testing.assert_close((A < B).to_dense(), A.to_dense() < B.to_dense())
+    assert merged[:100] == [None] * 100
+    assert None not in merged[100:]
 
 
 def test_vmap_and_make_fx_see_functions_of_torch():

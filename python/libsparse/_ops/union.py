@@ -97,8 +97,8 @@ def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Patt
     """A function of the elements of two tensors of one shape, by one kernel, entries where either has one.
 
     The values are those of zeros where an operand has no entry. None where the kernel might compute something else than
-    torch, where autograd or a transform follows, and for few entries: kernels of all functions would be compiled, while
-    values brought to the union of the patterns serve any.
+    torch, where autograd or a transform follows, and in the first calls on few entries: values that are brought to the
+    union of the patterns serve any function, while each would be compiled.
 
     Args:
         function: That of torch.
@@ -107,18 +107,30 @@ def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Patt
     """
     if not (isinstance(a, Operand) and isinstance(b, Operand)) or a.sparsity.traced or b.sparsity.traced:
         return None
-    if a.sparsity.size + b.sparsity.size < alignment.MANY:
-        return None
     title = getattr(function, "__name__", "").strip("_")
     name = operations.ALIASES.get(title, title)
     if name not in _MERGED or not _merges(a, b):
         return None
-    dtype = torch.bool if name in operations.LOGICAL else a.dtype
+    problem = _function_problem(name, a.sparsity.format, torch.bool if name in operations.LOGICAL else a.dtype)
+    if a.sparsity.size + b.sparsity.size < alignment.MANY and not _pays(problem):
+        return None
     try:
-        data, found = dispatch.run(_function_problem(name, a.sparsity.format, dtype), [a, b])
+        data, found = dispatch.run(problem, [a, b])
     except ToolchainError:  # there is no compiler, and torch can do it, too
         return None
     return None if found is None else (data, found)
+
+
+_on_few: dict[Problem, int] = {}  # how often each function has been called on few entries
+
+
+def _pays(problem: Problem) -> bool:
+    """Whether a function of few entries has been called so often that its kernel would have paid for its compilation.
+
+    A call by the kernel takes half a millisecond less; to compile it takes as long as a hundred of these.
+    """
+    _on_few[problem] = calls = _on_few.get(problem, 0) + 1
+    return calls > 100
 
 
 # Functions that kernels compute as torch does.
