@@ -111,11 +111,16 @@ def _missing(tensor: Any, name: str) -> Any:
     message = f"an ls.SparseTensor has no attribute {name!r}"
     if name.startswith("_") or hasattr(type(tensor), name):  # torch probes for many of its own
         raise MissingAttributeError(message)
-    other = _ELSEWHERE.get(name, "").format(name=name) or _conversion(name)
-    hint = f"use {other}" if other else suggestion(name, _served(type(tensor))) or "dir(A) lists those that it has"
     pattern = tensor.__dict__.get("_pattern")
     facts = f" (shape {tuple(pattern.shape)}, format {pattern.format})" if pattern is not None else ""
-    raise MissingAttributeError(f"{message}{facts}; {hint}")
+    raise MissingAttributeError(f"{message}{facts}; {_hint(type(tensor), name)}")
+
+
+@functools.lru_cache(maxsize=256)  # names that others probe for are asked of every tensor, and to compare all takes 1 ms
+def _hint(kind: type, name: str) -> str:
+    """What to use in place of a name that a class of sparse tensors doesn't have."""
+    other = _ELSEWHERE.get(name, "").format(name=name) or _conversion(name)
+    return f"use {other}" if other else suggestion(name, _served(kind)) or "dir(A) lists those that it has"
 
 
 def _served(kind: type) -> list[str]:
