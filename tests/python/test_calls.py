@@ -79,7 +79,8 @@ def test_sizes_of_a_class_share_a_request():
     requests = set()
     for n in (70, 90, 100):
         a = ls.random((n, n), 0.5, generator=torch.Generator().manual_seed(0))
-        torch.testing.assert_close(a @ torch.ones(n, 3), a.to_dense() @ torch.ones(n, 3))
+        for _ in range(2):  # the first may be by what is prepared for another pattern, which this one doesn't keep
+            torch.testing.assert_close(a @ torch.ones(n, 3), a.to_dense() @ torch.ones(n, 3))
         requests.add(next(iter(a.pattern.calls.values()))[0].kernel.compute.__self__)
     assert len(requests) <= 2  # the numbers of entries may be of two classes
 
