@@ -114,19 +114,25 @@ def _are_right(
     crd: Sequence[Tensor | None],
     contents: bool,
 ) -> bool:
-    """Whether dense and compressed levels are right by torch's own check, which is one pass over the arrays.
+    """Whether dense and compressed levels, and singletons below distinct coordinates, are right, in one pass each.
 
     False also where that can't be said: the checks that follow say what is wrong.
     """
     parents = 1
     for level, extent, level_pos, level_crd in zip(format.kinds, extents, pos, crd, strict=True):
-        if level_pos is None or level_crd is None:
-            if level.has_pos or level.has_crd or level_pos is not level_crd:
+        if level_crd is None:
+            if level.has_pos or level.has_crd or level_pos is not None:
                 return False
             parents *= extent
             continue
         count = level_crd.numel()
-        if not level.is_list or level_pos.dtype != level_crd.dtype or level_pos.numel() != parents + 1:
+        if level_pos is None:
+            right = level.branchless and count == parents  # the only coordinate of each parent
+            if not right or (contents and not validate.within(level_crd, extent)):
+                return False
+            continue
+        listed = level.segmented and level.ordered and not level.padded and level.own is None
+        if not listed or level_pos.dtype != level_crd.dtype or level_pos.numel() != parents + 1:
             return False
         if not contents and int(level_pos[parents]) != count:
             return False
@@ -182,7 +188,8 @@ def _contents(place: _Place, names: dict[str, Any]) -> None:
     number, level, pos, crd = place[:4]
     if crd is not None:
         lo, hi = level.formula("crd_lo", names), level.formula("crd_hi", names)
-        validate.bounds(place.called.array("crd", number), crd, hi, lo, _meaning(place))
+        if not validate.within(crd, hi, lo):
+            validate.bounds(place.called.array("crd", number), crd, hi, lo, _meaning(place))
     if pos is not None and level.locate:
         validate.bounds(place.called.array("pos", number), pos, place.extent, meaning=_meaning(place))
     if _listed(level) or not level.has_crd:

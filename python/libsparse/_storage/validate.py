@@ -124,16 +124,21 @@ def index_array(name: str, given: Any, ndim: int = 1, expected: str = "one dimen
     return array.to(wide, copy=copy).contiguous()
 
 
+def within(array: Tensor, most: int, least: int = 0) -> bool:
+    """Whether every element is at least `least` and below `most`, also where none is known."""
+    if is_fake(array) or array.numel() == 0:
+        return True
+    smallest, greatest = torch.aminmax(array)
+    return int(smallest) >= least and int(greatest) < most
+
+
 def bounds(name: str, array: Tensor, most: int, least: int = 0, meaning: str = "") -> None:
     """Every element is at least `least` and below `most`; `meaning` describes the array.
 
     Raises:
         IndexBoundsError: One is not.
     """
-    if is_fake(array) or array.numel() == 0:
-        return
-    smallest, greatest = torch.aminmax(array)
-    if int(smallest) < least or int(greatest) >= most:
+    if not within(array, most, least):
         wrong = (array < least) | (array >= most)
         place = int(wrong.nonzero()[0])
         raise IndexBoundsError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -116,14 +116,17 @@ def _missing(tensor: Any, name: str) -> Any:
     raise MissingAttributeError(f"{message}{facts}; {_hint(type(tensor), name)}")
 
 
-@functools.lru_cache(maxsize=256)  # names that others probe for are asked of every tensor, and to compare all takes 1 ms
-def _hint(kind: type, name: str) -> str:
-    """What to use in place of a name that a class of sparse tensors doesn't have."""
+@functools.lru_cache(maxsize=256)
+def _hint(kind: Hashable, name: str) -> str:
+    """What to use in place of a name that a class of sparse tensors doesn't have.
+
+    Libraries probe every tensor for names of their own, and to compare one with all others takes 1 ms.
+    """
     other = _ELSEWHERE.get(name, "").format(name=name) or _conversion(name)
     return f"use {other}" if other else suggestion(name, _served(kind)) or "dir(A) lists those that it has"
 
 
-def _served(kind: type) -> list[str]:
+def _served(kind: Any) -> list[str]:
     """The attributes of a class of sparse tensors, without methods of torch's that refuse them."""
     known = {*dispatch_table.handlers, *dispatch_table.passed}
     found = {name: getattr(kind, name, None) for name in dir(kind)}

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import libsparse as ls
+from libsparse._storage import ordinary
 
 
 class EmbeddingBag(nn.Module):
@@ -109,7 +110,7 @@ class EmbeddingBag(nn.Module):
             flat, values = flat[kept], None if values is None else values[kept]
         # Each number has a place of its own, so that those of a bag are neither sorted nor compared.
         shape = len(ends) - 1, len(flat), self.num_embeddings
-        places = torch.arange(len(flat), dtype=flat.dtype, device="cpu")
+        places = (_places if torch.compiler.is_compiling() else _kept_places)(len(flat), flat.dtype)
         try:
             bags = ls.from_levels("duq", shape, (None, ends, None), (None, places, flat), values)
         except ls.IndexBoundsError:
@@ -142,7 +143,7 @@ class EmbeddingBag(nn.Module):
                 "EmbeddingBag: offsets are empty; expected one number at least with include_last_offset=True, the "
                 "end of the last bag"
             )
-        if int(ends[0]) != 0 or int(ends[-1]) != len(numbers) or bool((ends.diff() < 0).any()):
+        if int(ends[0]) != 0 or int(ends[-1]) != len(numbers) or (len(ends) > 1 and int(ends.diff().min()) < 0):
             raise ls.IndexBoundsError(
                 f"EmbeddingBag: offsets are from {ends[0]} to {ends[-1]}; expected to begin at 0, to ascend, and to "
                 f"end at most at {len(numbers)}, the length of input"
@@ -152,3 +153,10 @@ class EmbeddingBag(nn.Module):
     def extra_repr(self) -> str:
         """Its extents."""
         return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
+
+
+def _places(count: int, dtype: torch.dtype) -> Tensor:
+    return torch.arange(count, dtype=dtype, device="cpu")
+
+
+_kept_places = ordinary.kept(16)(_places)
