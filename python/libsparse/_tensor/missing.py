@@ -113,7 +113,7 @@ def _missing(tensor: Any, name: str) -> Any:
         raise MissingAttributeError(message)
     pattern = tensor.__dict__.get("_pattern")
     facts = f" (shape {tuple(pattern.shape)}, format {pattern.format})" if pattern is not None else ""
-    raise MissingAttributeError(f"{message}{facts}; {_hint(type(tensor), name)}")
+    raise MissingAttributeError(f"{message}{facts}; {_hint(tensor.__class__, name)}")
 
 
 @functools.lru_cache(maxsize=256)
