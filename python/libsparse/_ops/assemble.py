@@ -64,7 +64,8 @@ def assemble(
     if rows is not None:
         if values is not None and rows.order is not None:
             values = _merged(values, rows.order, rows.again, rows.group, reduce)
-        return _of_pattern(Pattern(wanted, shape, (None, rows.pos), (None, rows.crd)), values)
+        size, arrays = torch.Size(shape), ((None, rows.pos), (None, rows.crd))
+        return _of_pattern(Pattern._of_kernel(wanted, size, *arrays, len(rows.crd), torch.int32), values)
     dtype = packing.index_dtype(extents, levels[0].numel())
     found = sorting.sort(levels, extents, dtype, threads.count())
     levels = found.coords

@@ -110,11 +110,11 @@ def _from_coo(
         )
     if reduce not in REDUCTIONS:
         raise FormatError(f"from_coo: reduce={reduce!r}; expected one of {', '.join(REDUCTIONS)}")
-    vals = one_an_entry(*numbers, coords.shape[1], block)
-    if check:
-        for mode, row in enumerate(coords):
+    vals, rows = one_an_entry(*numbers, coords.shape[1], block), coords.unbind()
+    if check and not (len(rows) > 0 and validate.within(coords, min(size))):
+        for mode, row in enumerate(rows):
             validate.bounds(f"{name}[{mode}]", row, size[mode], meaning=f"dimension {mode} of shape {tuple(shape)}")
-    return assembled(list(coords), vals, size, format, reduce)
+    return assembled(rows, vals, size, format, reduce)
 
 
 @one_node
@@ -136,7 +136,8 @@ def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | N
         >>> ls.from_edge_index([[0, 1], [1, 2]], num_nodes=3).indices().tolist()
         [[0, 1], [1, 2]]
     """
-    edges = validate.index_array("edge_index", stacked("edge_index", edge_index), 2, "(2, edges): sources and targets")
+    given, expected = stacked("edge_index", edge_index), "(2, edges): sources and targets"
+    edges = validate.index_array("edge_index", given, 2, expected, copy=False)
     if len(edges) != 2:
         raise ShapeError(f"edge_index has shape {tuple(edges.shape)}; expected (2, edges): sources and targets")
     if type(edge_weight) is int:
