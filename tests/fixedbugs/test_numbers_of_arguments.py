@@ -72,3 +72,58 @@ def test_dtypes_of_python_and_numpy(dense: Tensor) -> None:
     for call in (lambda: np.mean(A, dtype=np.float64), lambda: A.sum(dtype="float32")):
         with pytest.raises(ls.DtypeError, match=r"dtype is .*; expected a torch\.dtype"):
             call()
+
+
+INTS = [np.int8, np.int16, np.uint8, np.uint16, np.uint64]
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_integers_of_numpy_are_indices(dtype: Any, dense: Tensor) -> None:
+    A, one = ls.tensor(dense), dtype(1)  # one of uint8 was taken for a mask
+    keys: list[Any] = [one, (slice(None), one), (one, one), slice(one, None), np.array(1, dtype)]
+    if dtype is not np.uint8:
+        keys += [np.array([1, 0, 1], dtype), (slice(None), np.array([1, 0], dtype))]
+    else:
+        keys.pop()
+    for key in keys:
+        found, wanted = A[key], dense[key]
+        torch.testing.assert_close(found.to_dense() if isinstance(found, ls.SparseTensor) else found, wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.uint16])
+def test_tensors_of_small_integers_are_indices_where_they_are_one(dtype: torch.dtype, dense: Tensor) -> None:
+    one = torch.tensor(1, dtype=dtype)
+    torch.testing.assert_close(ls.tensor(dense)[one].to_dense(), dense[one])
+    with pytest.raises(IndexError):
+        dense[one.reshape(1)]
+    with pytest.raises(ls.IndexBoundsError, match="not int8, int16"):
+        ls.tensor(dense)[one.reshape(1)]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_integers_of_numpy_are_numbers_of_pieces(dtype: Any, dense: Tensor) -> None:
+    calls: list[Callable[[Tensor, Any], Any]] = [
+        lambda x, n: torch.chunk(x, n),
+        lambda x, n: torch.tensor_split(x, n),
+        lambda x, n: (x.repeat_interleave(n, 0),),
+        lambda x, n: (x.narrow(0, 0, n),),
+        lambda x, n: (x.select(0, n),),
+    ]
+    for call in calls:
+        for found, wanted in zip(call(ls.tensor(dense), dtype(2)), call(dense, dtype(2)), strict=True):
+            torch.testing.assert_close(found.to_dense(), wanted)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, n: x.select(0, n),
+        lambda x, n: x.narrow(0, n, 1),
+        lambda x, n: x.narrow(0, 0, n),
+        lambda x, n: torch.tensor_split(x, n[:, None]),
+        lambda x, n: x.repeat_interleave(n * 0.5, 0),
+    ],
+)
+def test_several_numbers_are_no_int(call: Callable[[Tensor, Tensor], Tensor], dense: Tensor) -> None:
+    with pytest.raises(ls.DtypeError, match="expected (an int|ints|integers)"):
+        call(ls.tensor(dense), torch.tensor([1, 0]))

@@ -24,7 +24,19 @@ from libsparse._storage.pattern import Pattern
 from .arrays import Inner, above_blocks, split, with_blocks
 from .columns import select_box, select_columns
 from .copied_rows import listed_rows
-from .entries import Entries, carry, carry_kept, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
+from .entries import (
+    Entries,
+    carry,
+    carry_kept,
+    entries_of,
+    integer,
+    kept_format,
+    look_up,
+    pack,
+    sparse_operand,
+    unravel,
+    wrap,
+)
 from .keys import INDEX, NEW, Key, Slice, bounded, checked, in_range, parse, true_elements
 from .rows import may_list, ragged, select_rows, selectable
 from .single_rows import single
@@ -95,18 +107,20 @@ def select(input: Any, dim: int, index: int) -> Operand:
     """The slice at one coordinate of a dimension, without that dimension."""
     source = sparse_operand(input, "select")
     mode = wrap(dim, source.ndim, "select")
-    return _of_mode(source, mode, in_range(int(index), mode, source.shape))
+    return _of_mode(source, mode, in_range(integer("select: index", index), mode, source.shape))
 
 
 def narrow(input: Any, dim: int, start: Any, length: int) -> Operand:
     """The coordinates `start` to `start + length` of a dimension.
 
     Raises:
+        DtypeError: The start or the length is no integer.
         IndexBoundsError: The start or the dimension is out of range.
         ShapeError: There are fewer coordinates.
     """
     source = sparse_operand(input, "narrow")
-    mode, first = wrap(dim, source.ndim, "narrow"), int(start)
+    mode, first = wrap(dim, source.ndim, "narrow"), integer("narrow: start", start)
+    length = length if isinstance(length, torch.SymInt) else integer("narrow: length", length)
     extent = source.shape[mode]
     if not -extent <= first <= extent:
         raise IndexBoundsError(f"narrow: start {first} is out of range for dimension {mode} with extent {extent}")
@@ -202,7 +216,7 @@ def _select(source: Operand, key: Key) -> Operand:
 
 def _of_arrays(source: Operand, above: Operand, outer: Key, inner: Inner) -> Operand:
     """The part of a tensor whose values are arrays: of the tensor with one entry for each, and of each array."""
-    if not _is_whole(outer, above.shape, None):
+    if not outer.is_all(above.shape, None):
         above = _select(above, outer)
     values = inner.of(above.values.reshape(above.sparsity.size, *source.sparsity.block))
     return with_blocks(above.with_data(values), values.shape[1:])
@@ -215,7 +229,7 @@ def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
     box = None if key.indices else select_box(pattern, key)
     if box is not None:
         (pattern, rows_of, _), key = box
-        if _is_whole(key, pattern.shape, None):
+        if key.is_all(pattern.shape, None):
             return box[0]
     rows = _rows(key, mode, pattern)
     if rows is not None and selectable(format):
@@ -223,8 +237,8 @@ def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
         selected = select_rows(pattern, rows)
         selected = selected if rows_of is None else selected.after(rows_of)
         pattern, rows_of = selected.pattern, selected.source
-        key = _below_rows(key, mode, rows.numel())
-        if _is_whole(key, pattern.shape, owner_mode):
+        key = key.below_rows(mode, rows.numel())
+        if key.is_all(pattern.shape, owner_mode):
             return selected
     if _listed_alone(key, pattern) == format.order[-1]:
         found = select_columns(pattern, key.indices[format.order[-1]])
@@ -256,7 +270,7 @@ def _listed_alone(key: Key, pattern: Pattern) -> int | None:
     ((mode, listed),) = key.indices.items()
     shape = list(pattern.shape)
     shape[mode] = listed.numel()
-    return mode if _is_whole(_below_rows(key, mode, listed.numel()), shape, mode) else None
+    return mode if key.below_rows(mode, listed.numel()).is_all(shape, mode) else None
 
 
 def _rows(key: Key, mode: int, pattern: Pattern) -> Tensor | None:
@@ -269,24 +283,6 @@ def _rows(key: Key, mode: int, pattern: Pattern) -> Tensor | None:
             return None
         return torch.arange(chosen.start, chosen.start + chosen.step * chosen.length, chosen.step, device="cpu")
     return key.indices[mode] if len(key.indices) == 1 else None
-
-
-def _below_rows(key: Key, mode: int, count: int) -> Key:
-    """What is left of a key after the rows have been selected."""
-    picks = {other: 0 if other == mode else place for other, place in key.picks.items()}
-    slices, indices = dict(key.slices), dict(key.indices)
-    if mode not in picks:
-        slices[mode] = Slice(0, 1, count)
-        indices.pop(mode, None)
-    return key._replace(picks=picks, slices=slices, indices=indices)
-
-
-def _is_whole(key: Key, shape: Sequence[int], owner_mode: int | None) -> bool:
-    """Whether nothing is left of a key: the result is the tensor as it is."""
-    if key.picks or key.indices or (owner_mode is not None and len(key.index_shape) != 1):
-        return False
-    dims = tuple(owner_mode if dim == INDEX else dim for dim in key.dims)
-    return dims == tuple(range(len(shape))) and all(chosen.whole(shape[mode]) for mode, chosen in key.slices.items())
 
 
 def _filtered(entries: Entries, key: Key) -> Entries:

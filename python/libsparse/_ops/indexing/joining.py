@@ -26,7 +26,7 @@ from libsparse._storage.pattern import Pattern
 from . import arrays
 from .arrays import above_blocks, with_blocks
 from .copied_rows import copies
-from .entries import Entries, carry, check_extents, entries_of, integers, pack, sparse_operand, wrap
+from .entries import Entries, carry, check_extents, entries_of, integer, integers, pack, sparse_operand, wrap
 from .getitem import index, narrow, select
 from .reshaping import reshape, unsqueeze
 from .rows import are_consecutive, concatenated, listed, may_list, select_rows, selectable, side_by_side
@@ -266,7 +266,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Operand, ...]:
     Raises:
         ShapeError: The number is not positive.
     """
-    source = sparse_operand(input, "chunk")
+    source, chunks = sparse_operand(input, "chunk"), integer("chunk: chunks", chunks)
     if chunks < 1:
         raise ShapeError(f"chunk: {chunks} pieces; expected one or more")
     mode = wrap(dim, source.ndim, "chunk")
@@ -284,11 +284,12 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Op
     mode = wrap(dim, source.ndim, "tensor_split")
     extent, given = source.shape[mode], indices_or_sections
     given = given.tolist() if isinstance(given, Tensor) else given
-    if isinstance(given, int):
+    if not isinstance(given, (list, tuple)):
+        given = integer("tensor_split: indices_or_sections", given)
         if given < 1:
             raise ShapeError(f"tensor_split: {given} pieces; expected one or more")
         return _pieces(source, mode, _runs([extent // given + (number < extent % given) for number in range(given)]))
-    cuts = [slice(int(n)).indices(extent)[1] for n in given]
+    cuts = [slice(n).indices(extent)[1] for n in integers("tensor_split: indices_or_sections", given)]
     return _pieces(source, mode, list(zip([0, *cuts], [*cuts, extent], strict=True)))
 
 

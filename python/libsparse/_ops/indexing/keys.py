@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._storage import sorting, validate
 
 _DTYPES = frozenset({torch.int64, torch.int32, torch.bool})  # and uint8, which is taken for bool
+_MASKS = frozenset({torch.bool, torch.uint8})
 _ACCEPTED = "integers, slices, '...', None, lists and tensors of integers or bools"
 _REFUSED = (slice, type(None), type(...))  # in lists
 
@@ -56,6 +58,22 @@ class Key(NamedTuple):
         for dim in self.dims:
             shape.extend(self.index_shape if dim == INDEX else (1 if dim == NEW else self.slices[dim].length,))
         return tuple(shape)
+
+    def below_rows(self, mode: int, count: int) -> Key:
+        """What is left of a key after the rows have been selected."""
+        picks = {other: 0 if other == mode else place for other, place in self.picks.items()}
+        slices, indices = dict(self.slices), dict(self.indices)
+        if mode not in picks:
+            slices[mode] = Slice(0, 1, count)
+            indices.pop(mode, None)
+        return self._replace(picks=picks, slices=slices, indices=indices)
+
+    def is_all(self, shape: Sequence[int], owner_mode: int | None) -> bool:
+        """Whether nothing is left of a key: the result is the tensor as it is."""
+        if self.picks or self.indices or (owner_mode is not None and len(self.index_shape) != 1):
+            return False
+        dims = tuple(owner_mode if dim == INDEX else dim for dim in self.dims)
+        return dims == tuple(range(len(shape))) and all(part.whole(shape[mode]) for mode, part in self.slices.items())
 
 
 NEW, INDEX = -1, -2
@@ -110,7 +128,7 @@ def _item(item: Any) -> Any:
         raise UnsupportedError(f"A[...]: an index is {item.layout} on {item.device}; expected a strided one on the CPU")
     if item.dtype == torch.uint8:
         item = item.to(torch.bool)  # as torch understands it
-    if item.dtype not in _DTYPES:
+    if item.dtype not in _DTYPES and (item.ndim > 0 or item.is_floating_point() or item.is_complex()):
         raise IndexBoundsError(
             f"A[...]: tensors used as indices are integers or bools, got {item.dtype} (not int8, int16)"
         )
@@ -129,8 +147,10 @@ def _as_tensor(item: Any) -> Any:
         except (TypeError, ValueError, RuntimeError) as error:
             raise IndexBoundsError(f"A[...]: a list is no index: {error}") from None
         return found if found.numel() else found.to(torch.int64)
-    if hasattr(item, "__array__"):  # before integers: NumPy's arrays of one element are both
-        return validate.tensor("A[...]: an index", item, written=False)
+    if hasattr(item, "__array__") and not isinstance(item, Integral):  # NumPy's arrays of one element have __index__
+        found = validate.tensor("A[...]: an index", item, written=False)
+        whole = not (found.dtype in _MASKS or found.is_floating_point() or found.is_complex())
+        return found.to(torch.int64) if whole else found  # torch reads arrays of any integers, tensors of two
     if hasattr(item, "__index__"):
         return item.__index__()
     if isinstance(item, str):

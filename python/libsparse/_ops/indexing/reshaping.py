@@ -279,9 +279,10 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, outpu
     if dim is None:
         source, dim = flatten(source), 0
     extent = source.shape[wrap(dim, source.ndim, "repeat_interleave")]
-    if not isinstance(repeats, (int, Tensor)):
-        raise DtypeError(f"repeat_interleave: repeats is a {type(repeats).__name__}; expected integers")
-    numbers = torch.as_tensor(repeats, device="cpu")
+    whole = repeats if isinstance(repeats, Tensor) else integer("repeat_interleave: repeats", repeats)
+    numbers = torch.as_tensor(whole, device="cpu")
+    if numbers.dtype == torch.bool or numbers.is_floating_point() or numbers.is_complex():
+        raise DtypeError(f"repeat_interleave: repeats is of {numbers.dtype}; expected integers")
     if bool((numbers < 0).any()):
         raise ShapeError(f"repeat_interleave: repeats is {int(numbers.min())}; expected numbers from 0 on")
     if numbers.numel() not in (1, extent):
