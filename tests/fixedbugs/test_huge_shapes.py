@@ -158,3 +158,15 @@ def test_reductions_of_more_elements_than_integers_count():
     torch.testing.assert_close(torch.logsumexp(A, (0, 1)), torch.tensor(80 * 0.6931472))
     with pytest.raises(ls.ShapeError, match="fit 64 bits"):
         torch.kron(A, A)
+
+
+@pytest.mark.parametrize("shape", [(0, HUGE, HUGE), (HUGE, HUGE, 0), (HUGE, 0, HUGE)])
+def test_no_elements_of_extents_that_torch_can_not_count(shape):
+    A = ls.from_coo(torch.zeros((3, 0), dtype=torch.long), torch.zeros(0), shape, format="coo")
+    assert (A.shape, A.numel(), A.nnz) == (shape, 0, 0)
+
+
+def test_rows_of_an_empty_list():
+    A = ls.from_coo([[0], [HUGE // 2], [HUGE - 1]], [1.0], (3, HUGE, HUGE), format="coo")
+    assert A[[]].shape == (0, HUGE, HUGE)
+    assert A[:, :, HUGE:].shape == (3, HUGE, 0)

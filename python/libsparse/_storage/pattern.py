@@ -21,7 +21,8 @@ _Derived = TypeVar("_Derived")
 
 def _seen(shape: torch.Size) -> torch.Size:
     """What torch is told of a shape: it numbers the elements of every tensor, and larger shapes have too many."""
-    return shape if math.prod(shape) < 2**63 else torch.Size((0,) * len(shape))
+    count = math.prod(shape) or math.prod(n or 1 for n in shape)  # also of no elements, of which strides may have none
+    return shape if count < 2**63 else torch.Size((0,) * len(shape))
 
 
 class Pattern:
