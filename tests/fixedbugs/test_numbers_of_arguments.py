@@ -125,5 +125,38 @@ def test_integers_of_numpy_are_numbers_of_pieces(dtype: Any, dense: Tensor) -> N
     ],
 )
 def test_several_numbers_are_no_int(call: Callable[[Tensor, Tensor], Tensor], dense: Tensor) -> None:
-    with pytest.raises(ls.DtypeError, match="expected (an int|ints|integers)"):
+    with pytest.raises(ls.DtypeError, match=r"expected (an int|ints|integers)"):
         call(ls.tensor(dense), torch.tensor([1, 0]))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_integers_of_numpy_are_sizes_and_dimensions(dtype: Any, dense: Tensor) -> None:
+    A, one, three = ls.tensor(dense), dtype(1), dtype(3)
+    torch.testing.assert_close((A > 0).any(one), (dense > 0).any(one))
+    torch.testing.assert_close((A > 0).all(one), (dense > 0).all(one))
+    assert A.size(one) == 3
+    assert A.pos(one).tolist() == A.pos(1).tolist()
+    patterns = ls.nn.patterns
+    made = [patterns.window(three, one), patterns.strided(three, one), patterns.blocks(three, one)]
+    assert [mask.nnz for mask in made] == [7, 9, 3]
+    assert patterns.global_tokens(three, one).to_dense()[0].all()  # how many tokens, not the place of one
+    assert ls.mttkrp(A, [torch.ones(3, 2)] * 2, one).shape == (3, 2)
+    assert [part.shape for part in torch.hsplit(A, three)] == [(3, 1)] * 3
+    assert ls.linalg.eigsh(A @ A.T, one)[0].shape == (1,)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64])
+def test_scalars_of_numpy_are_numbers(dtype: Any, dense: Tensor) -> None:
+    A, number = ls.tensor(dense), dtype(2)
+    found = ls.evaluate("y(i) = a * A(i,j)", A=A, a=number)
+    torch.testing.assert_close(found, 2 * dense.sum(1))
+    torch.testing.assert_close(A.set_diag(number).to_dense().diag(), torch.full((3,), 2.0))
+    torch.testing.assert_close(torch.nn.functional.dropout(A, dtype(0)).to_dense(), dense)
+    q, mask = torch.rand(1, 3, 4), ls.from_mask(torch.ones(3, 3, dtype=torch.bool))
+    torch.testing.assert_close(ls.attention(q, q, q, mask, scale=number), ls.attention(q, q, q, mask, scale=2.0))
+
+
+def test_dimensions_that_are_several_numbers(dense: Tensor) -> None:
+    for dim in (torch.tensor([0, 1]), np.array([0, 1])):
+        with pytest.raises(ls.DtypeError, match=r"dim is .* expected an int"):
+            ls.tensor(dense).softmax(dim)

@@ -43,3 +43,22 @@ def test_values_are_kept_where_the_compiler_would_take_several_steps() -> None:
         B.values().mul_(factor)
         second *= factor
         torch.testing.assert_close(schedule.run().to_dense(), torch.where(first > second, first, x))
+
+
+@pytest.mark.parametrize(
+    ("build", "kind"),
+    [
+        (lambda s: s.reorder(3), ls.LibsparseError),
+        (lambda s: s.then(3), ls.DtypeError),
+        (lambda s: s.bound("k", "j"), ls.DtypeError),
+        (lambda s: s.bound("k", 1, []), ls.DtypeError),
+        (lambda s: s.bound([], 4), ls.LibsparseError),
+        (lambda s: s.precompute("all", "w", 1, rename="i"), ls.DtypeError),
+        (lambda s: s.explain(3), ls.DtypeError),
+        (lambda s: ls.schedule("ij,j->i", torch.ones(2, 2), torch.ones(2), reduce=[]), ls.FormatError),
+        (lambda s: ls.schedule("ij,j->i", torch.ones(2, 2), torch.ones(2), combine={}), ls.FormatError),
+    ],
+)
+def test_what_is_no_command(build, kind) -> None:
+    with pytest.raises(kind):
+        build(ls.schedule("ij,jk->ik", ls.tensor(torch.eye(2)), torch.ones(2, 4))).run()

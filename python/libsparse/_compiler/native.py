@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import InternalError, ToolchainError, from_kind
+from libsparse._lang.errors import DtypeError, InternalError, ToolchainError, from_kind
 from libsparse._lang.waiting import Waiting
 
 from .version import ABI_VERSION, VERSION
@@ -113,6 +113,8 @@ def _raise(error: BaseException) -> str:
 
 def explain_request(request: dict[str, Any], stage: str) -> str:
     """The compiler's account of a request, of one stage or (with "") of all."""
+    if not isinstance(stage, str):
+        raise DtypeError(f"explain: stage is a {type(stage).__name__}; expected the name of one, such as 'scheduled'")
     text = json.dumps(request)
     if must_not_enter():
         return _run(["explain", stage] if stage else ["explain"], text.encode()).decode()

@@ -17,7 +17,7 @@ from libsparse._storage.format import Format
 from . import autocast, contraction, foreign, softmax_mean
 from .assemble import assemble, to_format
 from .mean_notation import Mean
-from .operands import is_sparse, is_tensor, to_operand
+from .operands import is_sparse, is_tensor, plain_number, to_operand
 from .sampled import Sampled
 from .softmax import softmax
 
@@ -56,6 +56,7 @@ def attention(
     q, k, v = (_dense(tensor) for tensor in (q, k, v))
     _check(q, k, v, where)
     q, k, v = (to_operand(tensor).values for tensor in autocast.cast((q, k, v)))
+    scale, dropout_p = plain_number(scale), plain_number(dropout_p)
     if scale is not None and not isinstance(scale, (int, float, Tensor)):
         raise DtypeError(f"attention: scale is a {type(scale).__name__}; expected a number")
     if not isinstance(dropout_p, (int, float)) or not 0 <= dropout_p <= 1:

@@ -79,7 +79,8 @@ def checked(reduce: str, combine: str) -> tuple[str, str]:
     Raises:
         FormatError: There is no such reduction, or no such combination.
     """
-    reduce, combine = _ALIASES.get(reduce, reduce), _COMBINATION_ALIASES.get(combine, combine)
+    if isinstance(reduce, str) and isinstance(combine, str):
+        reduce, combine = _ALIASES.get(reduce, reduce), _COMBINATION_ALIASES.get(combine, combine)
     if reduce not in REDUCTIONS or combine not in COMBINATIONS:
         known: tuple[str, ...] = COMBINATIONS if reduce in REDUCTIONS else REDUCTIONS
         wrong = f"combine is {combine!r}" if reduce in REDUCTIONS else f"reduce is {reduce!r}"

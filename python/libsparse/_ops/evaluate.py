@@ -12,7 +12,7 @@ from libsparse._runtime.repeats import by_kind
 from libsparse._storage.format import Format
 
 from .einsum_reader import checked
-from .operands import NUMBERS, is_tensor
+from .operands import NUMBERS, is_tensor, plain_number
 
 if TYPE_CHECKING:
     from .assignments import Job
@@ -103,6 +103,7 @@ def _jobs(
     from .assignments import Job  # only those who evaluate need it
 
     reduce, combine = checked(reduce, combine)
+    operands = {name: plain_number(value) for name, value in operands.items()}
     for name, value in operands.items():
         if not isinstance(value, NUMBERS) and not is_tensor(value):
             raise DtypeError(

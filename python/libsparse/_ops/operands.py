@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 import torch
@@ -55,6 +56,11 @@ def to_operand(value: Any, name: int | str = 0) -> Operand:
     if not value.is_cpu and not value.is_meta:
         raise UnsupportedError(f"operand {name} is on {value.device}; libsparse computes on the CPU, use .cpu()")
     return Operand(None, value.resolve_conj().resolve_neg())
+
+
+def plain_number(value: Any) -> Any:
+    """The number of Python that a scalar of NumPy's stands for; what is no such scalar stays as it is."""
+    return value if isinstance(value, NUMBERS) or not isinstance(value, Number) else value.item()  # type: ignore[attr-defined]
 
 
 def check_devices(operands: Sequence[Operand]) -> None:

@@ -19,7 +19,7 @@ from libsparse._storage.format import Format
 
 from . import agreement, autocast, einsum, einsum_reader, prepared_products
 from .assemble import to_format
-from .operands import is_sparse, is_tensor, to_operand
+from .operands import is_sparse, is_tensor, plain_number, to_operand
 from .sampled import Sampled
 
 
@@ -150,6 +150,7 @@ def mttkrp(tensor: Any, factors: Sequence[Tensor], mode: int) -> Any:
         [[2.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
     """
     source = to_operand(tensor, "tensor")
+    mode = plain_number(mode)
     if not isinstance(factors, (list, tuple)) or not isinstance(mode, int):
         raise DtypeError(
             f"mttkrp: factors is a {type(factors).__name__}, mode is {mode!r}; expected a list of matrices and an int"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -63,13 +64,13 @@ class LevelViews:
 
         def to_format(self, format: str | Format) -> Any: ...
 
-    def size(self, dim: int | None = None) -> Any:
+    def size(self, dim: Any = None) -> Any:
         """The shape, or the extent of one dimension."""
         shape = self._pattern.shape
         if dim is None:
             return shape
         if not isinstance(dim, int):
-            raise DtypeError(f"dim is {dim!r}; expected an int, or None for the shape")
+            dim = _index("dim", dim, "an int, or None for the shape")
         if not -len(shape) <= dim < len(shape):
             raise IndexBoundsError(f"dim is {dim}; a tensor ({self._facts()}) has dimensions 0 to {len(shape) - 1}")
         return shape[dim]
@@ -174,13 +175,11 @@ class LevelViews:
         csc = self.to_format("csc")
         return csc.ccol_indices(), csc.row_indices(), csc.values()
 
-    def _level(self, level: int) -> int:
-        if not isinstance(level, int):
-            raise DtypeError(f"level is {level!r}; expected an int")
-        count = len(self._pattern.pos)
-        if not -count <= level < count:
-            raise IndexBoundsError(f"level is {level}; a tensor ({self._facts()}) has levels 0 to {count - 1}")
-        return level
+    def _level(self, level: Any) -> int:
+        number, count = level if isinstance(level, int) else _index("level", level, "an int"), len(self._pattern.pos)
+        if not -count <= number < count:
+            raise IndexBoundsError(f"level is {number}; a tensor ({self._facts()}) has levels 0 to {count - 1}")
+        return number
 
     def _facts(self) -> str:
         """Shape and format, for messages."""
@@ -191,3 +190,11 @@ class LevelViews:
         if not isinstance(array, torch.Tensor):
             raise FormatError(f"a tensor ({self._facts()}) has no such array; use .to_format({format!r}) first")
         return array
+
+
+def _index(name: str, given: Any, expected: str) -> int:
+    """An int that is one of another library's."""
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise DtypeError(f"{name} is {given!r}; expected {expected}") from None

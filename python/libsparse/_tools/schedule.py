@@ -12,6 +12,7 @@ from libsparse._compiler import native, request
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import einsum_reader, evaluate
+from libsparse._ops.indexing.entries import integer
 from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._runtime.requests import to_request
@@ -52,11 +53,13 @@ class Schedule:
 
     def then(self, text: str) -> Schedule:
         """Adds commands as text, such as `"split(k, k0, k1, 64); parallelize(i, threads)"`."""
+        if not isinstance(text, str):
+            raise DtypeError(f"schedule: commands are a {type(text).__name__}; expected text such as 'unroll(i, 4)'")
         return Schedule(self._problem, self._operands, self._finish, (*self._commands, text.strip().rstrip(";")))
 
     def reorder(self, *indices: str) -> Schedule:
         """Puts directly nested loops in this order."""
-        return self.then(f"reorder({', '.join(indices)})")
+        return self.then(f"reorder({', '.join(map(str, indices))})")
 
     def split(
         self, index: str, outer: str, inner: str, factor: int, tail: int | None = None, joined: bool = False
@@ -102,6 +105,8 @@ class Schedule:
                 from the loops that read it. The workspace is over these indices, also where they are summed over.
         """
         kept = "" if storage is None else f", {storage}"
+        if not isinstance(rename or {}, Mapping):
+            raise DtypeError(f"schedule: rename is a {type(rename).__name__}; expected a dict of names by names")
         pairs = " ".join(f"{index}:{name}" for index, name in (rename or {}).items())
         named = f", rename={pairs}" if rename else ""
         return self.then(f"precompute({part}, {workspace}, at={at}{kept}{named})")
@@ -115,13 +120,14 @@ class Schedule:
             most: The largest one; None where there is one only.
 
         Raises:
+            DtypeError: An extent is no integer.
             ShapeError: The operands have another.
             UnsupportedError: The largest extent is below the least.
         """
-        found = self._problem.extents(self._operands).get(index, extent)
-        command = f"bound({index}, {extent})" if most is None else f"bound({index}, {extent}, {most})"
-        if most is None:
-            most = extent
+        extent, given = integer("schedule: bound: extent", extent), most
+        most = extent if given is None else integer("schedule: bound: most", given)
+        found = self._problem.extents(self._operands).get(str(index), extent)
+        command = f"bound({index}, {extent})" if given is None else f"bound({index}, {extent}, {most})"
         if extent <= most and not extent <= found <= most:
             raise ShapeError(f"schedule: {command}: the operands have extent {found} for {index!r}")
         return self.then(command)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import assemble, elementwise, pointwise
-from libsparse._ops.operands import is_sparse, to_operand
+from libsparse._ops.operands import is_sparse, plain_number, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
 from libsparse._runtime.repeats import by_kind
@@ -173,6 +173,7 @@ def _dropout(input: Any, p: float = 0.5, training: bool = True) -> Operand:
     source.need_zero_fill("dropout")
     if not (source.dtype.is_floating_point or source.dtype.is_complex):
         raise DtypeError(f"dropout of {source.dtype} ({source}); expected a floating dtype: use A.float()")
+    p = plain_number(p)
     if not isinstance(p, (int, float)):
         raise DtypeError(f"dropout: p is {p!r}; expected a probability, from 0 to 1")
     if not 0 <= p <= 1:

@@ -11,7 +11,7 @@ from torch import Tensor
 from libsparse._lang.errors import ShapeError
 from libsparse._ops import agreement
 from libsparse._ops.indexing import joining
-from libsparse._ops.operands import to_operand
+from libsparse._ops.operands import plain_number, to_operand
 from libsparse._tensor.in_graphs import one_node
 from libsparse._tensor.sparse_tensor import dress
 
@@ -55,7 +55,7 @@ def _split_along(name: str, dim: int) -> Callable[..., tuple[Any, ...]]:
         least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
         if input.ndim < least:
             raise ShapeError(f"{name}: the tensor ({to_operand(input)}) has {input.ndim} dimensions; expected {least}")
-        extent = input.shape[mode]
+        extent, indices_or_sections = input.shape[mode], plain_number(indices_or_sections)
         if isinstance(indices_or_sections, int) and (indices_or_sections < 1 or extent % indices_or_sections):
             raise ShapeError(f"{name}: {indices_or_sections} pieces don't divide dimension {mode} of extent {extent}")
         return joining.tensor_split(input, indices_or_sections, mode)

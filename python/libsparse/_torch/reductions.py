@@ -59,14 +59,14 @@ def sparse_sum(input: Any, dim: Any = None, dtype: torch.dtype | None = None) ->
 @within_arrays(torch.any)
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether an element is not 0; of each element where `dim` is empty, unlike with other reductions."""
-    return _nonzero(input) if dim in ((), []) else reductions.any(input, dim, keepdim)
+    return _nonzero(input) if isinstance(dim, (tuple, list)) and not dim else reductions.any(input, dim, keepdim)
 
 
 @implements(*named("all", torch, Tensor), layouts="raises")
 @within_arrays(torch.all)
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether no element is 0; of each element where `dim` is empty, unlike with other reductions."""
-    return _nonzero(input) if dim in ((), []) else reductions.all(input, dim, keepdim)
+    return _nonzero(input) if isinstance(dim, (tuple, list)) and not dim else reductions.all(input, dim, keepdim)
 
 
 def _nonzero(input: Any) -> Any:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 import libsparse as ls
+from libsparse._ops.operands import plain_number
 
 from .bidiagonal import Bidiagonal
 from .checks import count, matrix, scaled, square_matrix, taken, tolerance, vector
@@ -57,7 +58,7 @@ def eigsh(
     """
     A = taken(A)
     square_matrix("eigsh", A)
-    _check("eigsh", A, k, A.shape[0])
+    k = _checked("eigsh", A, k, A.shape[0])
     within, niter = _within("eigsh", A, tol), count("eigsh", "niter", niter)
     constant = _constant(A)
     _check_hermitian("eigsh", constant)
@@ -106,7 +107,7 @@ def svds(
     A = taken(A)
     matrix("svds", A)
     least = min(A.shape)
-    _check("svds", A, k, least)
+    k = _checked("svds", A, k, least)
     within, niter = _within("svds", A, tol), count("svds", "niter", niter)
     constant, size = _constant(A), max(2 * k + 1, 20)
     if least <= max(size, 3 * k, _SMALL):
@@ -204,7 +205,8 @@ def _iterated(A: ls.SparseTensor, x0: Tensor | None, rtol: float, maxiter: int) 
     )
 
 
-def _check(name: str, A: ls.SparseTensor, k: Any, most: int) -> None:
+def _checked(name: str, A: ls.SparseTensor, k: Any, most: int) -> int:
+    k = plain_number(k)
     if A.dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
         raise ls.DtypeError(
             f"{name}: A ({A._facts()}) has dtype {A.dtype}; expected float32 or float64, complex64 or complex128"
@@ -213,6 +215,7 @@ def _check(name: str, A: ls.SparseTensor, k: Any, most: int) -> None:
         raise ls.ShapeError(f"{name}: k={k!r}; expected from 1 to {most}, for A ({A._facts()})")
     if not bool(A.values().isfinite().all()):
         raise ls.FormatError(f"{name}: A ({A._facts()}) has entries that are infinite or NaN; expected finite ones")
+    return k
 
 
 def _check_hermitian(name: str, A: ls.SparseTensor) -> None:

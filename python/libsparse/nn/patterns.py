@@ -8,6 +8,7 @@ section 2) is `window(n, w) | global_tokens(n, g) | random(n, k)`.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor
 
 import libsparse as ls
+from libsparse._ops import operands
 from libsparse._storage import validate
 
 
@@ -83,7 +85,7 @@ def global_tokens(n: int, tokens: int | Sequence[int] | Tensor) -> Any:
         >>> ls.nn.patterns.global_tokens(4, [1]).to_dense().int().tolist()
         [[0, 1, 0, 0], [1, 1, 1, 1], [0, 1, 0, 0], [0, 1, 0, 0]]
     """
-    n = _counted("n", n)
+    n, tokens = _counted("n", n), operands.plain_number(tokens)
     places = torch.arange(_counted("tokens", tokens), device="cpu") if isinstance(tokens, int) else tokens
     places = validate.tensor("tokens", places, written=False).to(torch.int64).unique()
     if len(places) and not (int(places[0]) >= 0 and int(places[-1]) < n):
@@ -141,9 +143,13 @@ def entries_of(mask: Any) -> Any:
 
 
 def _counted(name: str, value: Any, least: int = 0) -> int:
-    if not isinstance(value, int) or value < least:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = least - 1
+    if count < least:
         raise ls.ShapeError(f"{name} is {value!r}; expected an integer of at least {least}")
-    return value
+    return count
 
 
 def _ranges(n: int, start: Tensor, stop: Tensor) -> Any:

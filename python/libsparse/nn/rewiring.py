@@ -11,7 +11,7 @@ from torch import Tensor
 
 import libsparse as ls
 from libsparse._lang.records import NamedTuple
-from libsparse._ops.operands import same_entries
+from libsparse._ops.operands import plain_number, same_entries
 from libsparse._storage import sorting
 from libsparse._torch import optimizers
 
@@ -162,6 +162,7 @@ def _block_sizes(seen: list[tuple[Tensor, Tensor]], start: int, stop: int, block
 
 
 def _counted(count: int) -> int:
+    count = plain_number(count)
     if not isinstance(count, int) or count < 0:
         raise ls.ShapeError(f"grow: count is {count!r}; expected how many weights to add, as prune returns it")
     return count

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError
-from libsparse._ops.operands import is_sparse
+from libsparse._ops.operands import NUMBERS, is_sparse, plain_number
 from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage.boxes import Box
@@ -205,7 +205,8 @@ def _diagonal_values(values: Any, dtype: torch.dtype, count: int) -> Tensor:
     """One value for each element of a diagonal."""
     if values is None:
         return torch.ones(count, dtype=dtype, device="cpu")
-    if isinstance(values, (bool, int, float, complex)):
+    values = plain_number(values)
+    if isinstance(values, NUMBERS):
         return dtypes.scalar(values, dtype, "set_diag: the value").expand(count)
     if not isinstance(values, Tensor) or is_sparse(values) or values.layout is not torch.strided:
         raise DtypeError(f"set_diag: values is a {type(values).__name__}; expected a dense tensor or a number")

@@ -248,9 +248,9 @@ def wrap(dim: int, ndim: int, name: str) -> int:
         IndexBoundsError: There is no such dimension.
         DtypeError: It is no int.
     """
-    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+    if isinstance(dim, bool):
         raise DtypeError(f"{name}: dim is {dim!r}; expected an int")
-    dim, bound = dim.__index__(), max(ndim, 1)
+    dim, bound = integer(f"{name}: dim", dim), max(ndim, 1)
     if not -bound <= dim < bound:
         raise IndexBoundsError(
             f"{name}: dimension {dim} is out of range; the tensor has {ndim} dimensions, so it is between {-bound} "

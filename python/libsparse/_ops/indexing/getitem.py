@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -110,7 +109,7 @@ def select(input: Any, dim: int, index: int) -> Operand:
     return _of_mode(source, mode, in_range(integer("select: index", index), mode, source.shape))
 
 
-def narrow(input: Any, dim: int, start: Any, length: int) -> Operand:
+def narrow(input: Any, dim: int, start: Any, length: Any) -> Operand:
     """The coordinates `start` to `start + length` of a dimension.
 
     Raises:
