@@ -48,3 +48,19 @@ def test_no_offsets():
     with pytest.raises(ls.ShapeError, match="offsets are empty"):
         ls.nn.EmbeddingBag(10, 4, include_last_offset=True)(none, none)
     assert ls.nn.EmbeddingBag(10, 4)(none, none).shape == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((None,), ls.DtypeError),
+        ((torch.tensor([1, 2]), "no tensor"), ls.DtypeError),
+        ((torch.tensor([1, 2]), torch.tensor([0, 0.5])), ls.DtypeError),  # half a number was cut off
+        ((torch.tensor([1, 2]), torch.tensor([0]), "no tensor"), ls.ShapeError),
+        ((torch.tensor([1, 2]), torch.tensor([0]), torch.ones(1, 2)), ls.ShapeError),
+        ((torch.tensor([1, 2]), torch.tensor([0]), torch.ones(3)), ls.ShapeError),
+    ],
+)
+def test_what_are_no_bags(arguments, error):
+    with pytest.raises(error, match="EmbeddingBag: "):
+        ls.nn.EmbeddingBag(10, 4, mode="sum")(*arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -70,3 +71,17 @@ def test_dimensions_of_softmax_that_are_no_ints(dense, dim):
     for function in (A.softmax, A.log_softmax):
         with pytest.raises(ls.DtypeError, match="expected an int"):
             function(dim)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda A: A.set_diag(1j), ls.DtypeError),
+        (lambda A: A.norm([]), ls.DtypeError),
+        (lambda A: ls.from_coo([[0], [0]], [1.0], (1, 1), reduce=[]), ls.FormatError),
+        (lambda A: ls.linalg.solve(A, np.array(["a"])), ls.DtypeError),
+    ],
+)
+def test_arguments_of_other_types(call, error):
+    with pytest.raises(error):
+        call(ls.tensor(torch.eye(3)))

@@ -94,7 +94,7 @@ def scalar(number: Number, dtype: torch.dtype | None, name: str) -> torch.Tensor
     """
     try:
         return torch.tensor(number, dtype=dtype, device="cpu")
-    except (RuntimeError, OverflowError, ValueError):
+    except (RuntimeError, OverflowError, ValueError, TypeError):  # TypeError: complex numbers among real ones
         raise DtypeError(
             f"{name} {number} does not fit {dtype or 'any dtype'}; convert the operands to a wider dtype"
         ) from None

@@ -82,10 +82,13 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
         groups.source = _converted(groups.source, dtype)
     if not (groups.source.dtype.is_floating_point or groups.source.dtype.is_complex):
         raise DtypeError(f"norm of {groups.source.dtype}; expected a floating dtype: use A.float()")
-    p = 2.0 if p in ("fro", None) else p
+    p = p.item() if getattr(p, "ndim", None) == 0 else p
+    p = 2.0 if p is None or (isinstance(p, str) and p == "fro") else p
     own = groups.source.dtype
     if dtypes.accumulator(own) != own:  # powers of halves are soon infinite
         return norm(groups.source, p, dim, keepdim, dtypes.accumulator(own)).to(own)
+    if isinstance(p, (list, tuple)) or getattr(p, "ndim", None):
+        raise DtypeError(f"norm: p is a {type(p).__name__}; expected a number or 'fro'")
     if isinstance(p, str):
         raise UnsupportedError(f"norm: p={p!r} of a sparse tensor; expected a number or 'fro'")
     if p < 0 and not groups.extent:

@@ -108,7 +108,7 @@ def _from_coo(
             f"{name} has shape {tuple(coords.shape)}; expected {len(size)} rows, one a sparse dimension of shape "
             f"{tuple(shape)}: transpose it?"
         )
-    if reduce not in REDUCTIONS:
+    if not isinstance(reduce, str) or reduce not in REDUCTIONS:
         raise FormatError(f"from_coo: reduce={reduce!r}; expected one of {', '.join(REDUCTIONS)}")
     vals, rows = one_an_entry(*numbers, coords.shape[1], block), coords.unbind()
     if check and not (len(rows) > 0 and validate.within(coords, min(size))):

@@ -6,13 +6,13 @@ Values have gradients, by the vectors that belong to them (Hellmann and Feynman)
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any
 
 import torch
 from torch import Tensor
 
 import libsparse as ls
-from libsparse._ops.operands import plain_number
 
 from .bidiagonal import Bidiagonal
 from .checks import count, matrix, scaled, square_matrix, taken, tolerance, vector
@@ -206,7 +206,7 @@ def _iterated(A: ls.SparseTensor, x0: Tensor | None, rtol: float, maxiter: int) 
 
 
 def _checked(name: str, A: ls.SparseTensor, k: Any, most: int) -> int:
-    k = plain_number(k)
+    k = int(k) if not isinstance(k, bool) and isinstance(k, Integral) else k
     if A.dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
         raise ls.DtypeError(
             f"{name}: A ({A._facts()}) has dtype {A.dtype}; expected float32 or float64, complex64 or complex128"

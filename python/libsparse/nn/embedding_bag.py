@@ -76,7 +76,8 @@ class EmbeddingBag(nn.Module):
             per_sample_weights: Factors of numbers, of their shape, with mode "sum".
 
         Raises:
-            ShapeError: The bags have another width than the table rows, or offsets are empty.
+            ShapeError: The bags have another width than the table rows, offsets are empty, or there is not a factor
+                for each number.
             DtypeError: Numbers are not integers.
             IndexBoundsError: A number is none of a row.
         """
@@ -97,10 +98,10 @@ class EmbeddingBag(nn.Module):
         """The rows of numbers, as `nn.EmbeddingBag` takes them."""
         if factors is not None and self.mode != "sum":
             raise ls.UnsupportedError(f"EmbeddingBag: per_sample_weights need mode='sum'; the mode is {self.mode!r}")
-        if numbers.dtype.is_floating_point or numbers.dtype.is_complex or numbers.dtype == torch.bool:
-            raise ls.DtypeError(
-                f"EmbeddingBag: input has dtype {numbers.dtype}; expected integers, the numbers of rows of the table"
-            )
+        _check_integers("input", numbers, "the numbers of rows of the table")
+        if factors is not None and (not isinstance(factors, Tensor) or factors.shape != numbers.shape):
+            found = tuple(factors.shape) if isinstance(factors, Tensor) else type(factors).__name__
+            raise ls.ShapeError(f"EmbeddingBag: per_sample_weights: {found}; expected {tuple(numbers.shape)}, as input")
         ends, flat = self._ends(numbers, offsets), numbers.reshape(-1)
         flat = flat if flat.dtype == torch.int32 else flat.long()  # narrower ones don't hold the places
         values = None if factors is None else factors.reshape(-1)
@@ -135,6 +136,7 @@ class EmbeddingBag(nn.Module):
                 f"EmbeddingBag: input has shape {tuple(numbers.shape)} and offsets are "
                 f"{'given' if offsets is not None else 'missing'}; expected (bags, length), or 1-D with offsets"
             )
+        _check_integers("offsets", offsets, "where each bag begins")
         ends = offsets.long()
         if not self.include_last_offset:
             ends = torch.cat([ends, ends.new_tensor([len(numbers)])])
@@ -160,3 +162,12 @@ def _places(count: int, dtype: torch.dtype) -> Tensor:
 
 
 _kept_places = ordinary.kept(16)(_places)
+
+
+def _check_integers(name: str, given: Any, meaning: str) -> None:
+    """Raises unless an argument is a dense tensor of integers."""
+    if not isinstance(given, Tensor) or given.layout is not torch.strided:
+        found = given.layout if isinstance(given, Tensor) else type(given).__name__
+        raise ls.DtypeError(f"EmbeddingBag: {name} is a {found}; expected a dense tensor of integers, {meaning}")
+    if given.dtype.is_floating_point or given.dtype.is_complex or given.dtype == torch.bool:
+        raise ls.DtypeError(f"EmbeddingBag: {name} has dtype {given.dtype}; expected integers, {meaning}")
