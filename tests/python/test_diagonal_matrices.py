@@ -51,3 +51,17 @@ def test_jacobi_preconditioner_and_graphs() -> None:
         lambda A: ls.diag(1 / A.diagonal()) @ A.sum(1),
     ):
         assert torch.equal(torch.compile(function, backend="eager", fullgraph=True)(A), function(A))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "dcsr", "coo", "bsr(2,2)"])
+def test_matrices_that_leave_nothing_out(format: str) -> None:
+    dense = torch.arange(1.0, 16.0).reshape(3, 5)
+    A = ls.tensor(dense, format=format)
+    made = A.to_dense()
+    assert torch.equal(made, dense)
+    assert made.is_contiguous()
+    made.zero_()
+    assert torch.equal(dense / A, torch.ones(3, 5))
+    values = A.values().double().requires_grad_()
+    (A.with_values(values).to_dense() * dense).sum().backward()
+    assert torch.equal(values.grad.sort().values[-15:], torch.arange(1.0, 16.0).double())

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 import libsparse as ls
+from libsparse._storage import sorting
 
 FORMATS = {1: ["s", "d"], 2: ["csr", "csc", "coo", "dcsr", "bsr(2,3)", "ell", "dia", "sd"], 3: ["csf", "coo", "dss"]}
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.int32, torch.uint8]
@@ -55,6 +56,24 @@ def test_values_and_places(pair: tuple[ls.SparseTensor, torch.Tensor], largest: 
         assert same(one.values, dense.kthvalue(k, dim, keepdim).values)
         places = one.indices if keepdim else one.indices.unsqueeze(dim)
         assert same(dense.gather(dim, places), one.values if keepdim else one.values.unsqueeze(dim))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8])
+@pytest.mark.parametrize("largest", [False, True])
+def test_few_of_long_rows(dtype: torch.dtype, largest: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    dense = torch.where(torch.rand(30, 2000) < 0.7, torch.randint(0, 400, (30, 2000)), 0).to(dtype)
+    if dtype.is_floating_point:
+        dense = torch.where(torch.rand(30, 2000) < 0.01, torch.nan, dense - 200)
+        dense[dense == 3], dense[dense == 4], dense[dense == 5] = -0.0, torch.inf, -torch.inf
+    found = {}
+    for in_c in (True, False):
+        if not in_c:
+            monkeypatch.setattr(sorting, "in_c", lambda: None)
+        for dim, k in ((1, 7), (0, 3), (1, 1500)):
+            values, indices = ls.tensor(dense).topk(k, dim, largest)
+            assert same(values, dense.topk(k, dim, largest).values)
+            assert same(dense.gather(dim, indices), values)
+            assert torch.equal(indices, found.setdefault((dim, k), indices))
 
 
 def test_equal_elements_come_by_their_coordinates() -> None:

@@ -33,6 +33,18 @@ def test_products_are_those_of_dense_tensors(formats: tuple[str, str, str], dtyp
         torch.testing.assert_close(found.to(wide), torch.einsum(spec, *dense), **rounded)
 
 
+def test_samples_of_a_product_of_sparse_matrices() -> None:
+    A = drawn(90, 90, torch.float32, "csr")
+    D = A.to_dense()
+    found = ls.sddmm(A, A, A)
+    assert isinstance(found, ls.SparseTensor)
+    assert found.format == A.format
+    assert torch.equal(found.to_dense(), D * (D @ D))
+    assert torch.equal(ls.sddmm(A, A + 1, A).to_dense(), D * ((D + 1) @ D))
+    with pytest.raises(ls.ShapeError, match="transpose one of them"):
+        ls.sddmm(A, A[:, :50], A[:, :50])
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_gradients_of_products_of_sparse_matrices(threads: int) -> None:
     before = torch.get_num_threads()

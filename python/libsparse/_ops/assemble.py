@@ -153,8 +153,11 @@ def _merged(values: Tensor, order: Tensor, again: Tensor, group: Tensor, reduce:
     firsts = taken(values, order)
     if not len(again):
         return firsts
+    group = group.to(torch.int64)
+    if reduce == "sum" and _is_exact(values.dtype):
+        return firsts.index_add_(0, group, taken(values, again))
     places, member = torch.unique_consecutive(group, return_inverse=True)
-    several = torch.cat([firsts.index_select(0, places), values.index_select(0, again)])
+    several = torch.cat([firsts.index_select(0, places), taken(values, again)])
     member = torch.cat([torch.arange(len(places), device="cpu"), member])
     return firsts.index_copy(0, places, reduced(several, member, len(places), reduce))
 
@@ -162,7 +165,12 @@ def _merged(values: Tensor, order: Tensor, again: Tensor, group: Tensor, reduce:
 def _is_summed(values: Tensor) -> bool:
     """Whether autograd follows a sum in the dtype of values: its gradient is one look-up, that of steps is four."""
     followed = values.requires_grad and torch.is_grad_enabled()
-    return followed and dtypes.accumulator(values.dtype) == values.dtype and values.dtype != torch.bool
+    return followed and _is_exact(values.dtype)
+
+
+def _is_exact(dtype: torch.dtype) -> bool:
+    """Whether sums are kept in the dtype of what is summed."""
+    return dtypes.accumulator(dtype) == dtype and dtype != torch.bool
 
 
 def reduced(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:

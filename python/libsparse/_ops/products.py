@@ -90,17 +90,21 @@ def of_arrays(a: Operand, b: Operand) -> bool:
 
 
 @by_kind
-def sddmm(mask: Any, q: Tensor, kt: Tensor) -> Any:
+def sddmm(mask: Any, q: Any, kt: Any) -> Any:
     """`mask * (q @ kt)`, computed only where `mask` has entries; differentiable in all three.
+
+    Of sparse `q` and `kt` it has entries where the mask and their product have: `ls.sddmm(A, A, A)` counts the common
+    neighbours of the ends of each edge.
 
     Args:
         mask: (..., n, m), sparse; its leading dimensions are those of `q`, or missing: then all batches share it, and
             each of its entries is stored as a block with a number for each batch.
-        q: (..., n, d).
-        kt: (..., d, m).
+        q: (..., n, d), dense or sparse; a sparse one has the leading dimensions of the mask.
+        kt: (..., d, m), as `q`.
 
     Raises:
         ShapeError: Shapes don't agree.
+        DtypeError: `mask` is not sparse, or another argument is no tensor.
 
     Example:
         >>> mask = ls.tensor([[0.0, 1.0], [1.0, 0.0]])
@@ -111,10 +115,11 @@ def sddmm(mask: Any, q: Tensor, kt: Tensor) -> Any:
         raise DtypeError(f"sddmm: mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
     where = to_operand(mask)
     for name, tensor in (("q", q), ("kt", kt)):
-        if not is_tensor(tensor) or is_sparse(tensor):
-            raise DtypeError(f"sddmm: {name} is a {type(tensor).__name__}; expected a dense tensor: use .to_dense()")
+        if not is_tensor(tensor):
+            raise DtypeError(f"sddmm: {name} is a {type(tensor).__name__}; expected a tensor, dense or sparse")
     agreement.check("sddmm", mask=(where, "... n m"), q=(q, "... n d"), kt=(kt, "... d m"))
-    if 2 <= where.ndim < q.ndim and q.ndim == kt.ndim and not where.sparsity.format.pads:
+    dense = not is_sparse(q) and not is_sparse(kt)
+    if dense and 2 <= where.ndim < q.ndim and q.ndim == kt.ndim and not where.sparsity.format.pads:
         return _sampled_batches(where, to_operand(q, 1).values, to_operand(kt, 2).values)
     dots = "..." if where.ndim > 2 else ""
     return einsum.einsum(f"{dots}ij,{dots}ik,{dots}kj->{dots}ij", where, q, kt, format=where.sparsity.format)

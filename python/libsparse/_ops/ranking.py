@@ -10,9 +10,12 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, MissingKernelError, UnsupportedError
-from libsparse._storage import memory, packing, sorting
+from libsparse._storage import memory, packing, sorting, threads
 
 from .reductions import Groups, same
+
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32)
+_ORDERED = {"f": torch.float32, "d": torch.float64, "l": torch.int64}  # what C puts in order
 
 
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
@@ -108,24 +111,66 @@ def _ranked(groups: Groups, wanted: range, descending: bool) -> tuple[Tensor, Te
     ranks = torch.arange(wanted.start, wanted.stop, device="cpu")
     group, coords, places = _by_groups(groups, rows)
     starts = packing.starts(group, rows, torch.int64)
-    begins, stored = starts[:-1, None], starts.diff()[:, None]
+    stored = starts.diff()[:, None]
     fill = torch.tensor(source.fill, dtype=source.dtype, device=entries.device)
 
-    keys = entries.detach().index_select(0, places)
-    order = torch.sort(keys, descending=descending, stable=True).indices
-    order = order.index_select(0, torch.argsort(group.index_select(0, order), stable=True))
-    first = _not_behind(keys, fill, descending).to(torch.int64)
-    first = torch.zeros(rows, dtype=torch.int64, device="cpu").index_add(0, group, first)[:, None]
+    keys = entries.detach()
+    keys = keys if places is None else keys.index_select(0, places)
+    few = len(wanted) == wanted.stop or rows * wanted.stop <= 2 * keys.numel()
+    led = _leading(keys, starts, wanted.stop, descending, fill) if few else None
+    order, begins, first = _sorted(keys, group, starts, descending, fill) if led is None else led
+    begins, first = begins[:, None], first[:, None]
     absent = groups.extent - stored
     inside = (ranks >= first) & (ranks < first + absent)
 
-    nowhere = torch.full((1,), places.numel(), device="cpu")  # the place of the fill value, behind those of entries
-    ranked = torch.where(inside, places.numel(), begins + torch.where(ranks < first, ranks, ranks - absent))
+    nowhere = torch.full((1,), keys.numel(), device="cpu")  # the place of the fill value, behind those of entries
+    ranked = torch.where(inside, order.numel(), begins + torch.where(ranks < first, ranks, ranks - absent))
     chosen = torch.cat([order, nowhere])[ranked]
+    found = torch.cat([entries, fill[None]])[chosen if places is None else torch.cat([places, nowhere])[chosen]]
     own = torch.cat([coords, nowhere])[chosen]
-    lacking = _absent(group, coords, begins, torch.where(inside, ranks - first, 0), wanted.stop)
-    found = torch.cat([entries, fill[None]])[torch.cat([places, nowhere])[chosen]]
-    return _placed(found, extents, along), _placed(torch.where(inside, lacking, own), extents, along)
+    if led is None or bool(inside.any()):
+        lacking = _absent(group, coords, starts[:-1, None], torch.where(inside, ranks - first, 0), wanted.stop)
+        own = torch.where(inside, lacking, own)
+    return _placed(found, extents, along), _placed(own, extents, along)
+
+
+def _leading(
+    values: Tensor, starts: Tensor, wanted: int, descending: bool, fill: Tensor
+) -> tuple[Tensor, Tensor, Tensor] | None:
+    """The places of the first values of each row in an order, where each row begins in these, and how many of all its
+    values are not behind a fill value.
+
+    None where C can't read the values. NaN is the greatest, and of equal values the first comes first.
+
+    Args:
+        values: Those of all rows, one row behind the other.
+        starts: Where each row starts, and where the last ends; int64.
+        wanted: How many of each row; behind the last of a shorter row are zeros.
+        descending: Whether the greatest come first.
+        fill: One value, of the dtype of the others.
+    """
+    kind = "f" if values.dtype in _FLOATS else "d" if values.dtype == torch.float64 else "l"
+    wide = _ORDERED[kind]
+    values, fill = values.to(wide).contiguous(), fill.to(wide)
+    radix, rows = sorting.in_c(), starts.numel() - 1
+    if radix is None or wanted < 1 or not sorting.is_plain(starts) or not sorting.is_plain(values, (wide,)):
+        return None
+    order = torch.empty(rows * wanted, dtype=torch.int64, device="cpu")
+    first = torch.empty(rows, dtype=torch.int64, device="cpu")
+    team = threads.shared(rows + values.numel())
+    given = memory.address(values), kind, memory.address(starts), rows, wanted, memory.address(fill), descending
+    radix.lead_rows(*given, *team, order.data_ptr(), first.data_ptr())
+    return order, torch.arange(0, rows * wanted, wanted, device="cpu"), first
+
+
+def _sorted(
+    keys: Tensor, group: Tensor, starts: Tensor, descending: bool, fill: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What `_leading` finds, by sorting all values."""
+    order = torch.sort(keys, descending=descending, stable=True).indices
+    order = order.index_select(0, torch.argsort(group.index_select(0, order), stable=True))
+    first = _not_behind(keys, fill, descending).to(torch.int64)
+    return order, starts[:-1], torch.zeros(starts.numel() - 1, dtype=torch.int64, device="cpu").index_add(0, group, first)
 
 
 def _fitting(groups: Groups, wanted: range) -> int:
@@ -146,18 +191,21 @@ def _fitting(groups: Groups, wanted: range) -> int:
     return rows
 
 
-def _by_groups(groups: Groups, rows: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The number of the group of each entry, its coordinate in it, and its place, in the order of both."""
+def _by_groups(groups: Groups, rows: int) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The number of the group of each entry, its coordinate in it, and its place, in the order of both.
+
+    None in place of the places where the entries are in this order.
+    """
     pattern = groups.source.sparsity
     (along,) = groups.dims
     every = pattern.coordinates()
     coords = every[along].to(torch.int64)
-    group = torch.zeros_like(coords)
-    for d in groups.kept:
+    group = every[groups.kept[0]] if groups.kept else torch.zeros_like(coords)
+    for d in groups.kept[1:]:
         group = group * groups.source.shape[d] + every[d]
     order = sorting.sort_order([group, coords], [max(rows, 1), max(groups.extent, 1)])
     if order is None:
-        return group, coords, torch.arange(coords.numel(), device="cpu")
+        return group, coords, None
     return group.index_select(0, order), coords.index_select(0, order), order
 
 

@@ -106,6 +106,20 @@ def join_rows(
     place: int,
     /,
 ) -> None: ...
+def lead_rows(
+    values: int,
+    kind: str,
+    starts: int,
+    rows: int,
+    wanted: int,
+    fill: int,
+    descending: bool,
+    threads: int,
+    team: int,
+    order: int,
+    first: int,
+    /,
+) -> None: ...
 def locate_sorted(
     arrays: tuple[tuple[int, int], ...], wanted: int, present: int, threads: int, team: int, place: int, /
 ) -> None: ...

@@ -315,7 +315,7 @@ static PyMethodDef functions[] = {
 	{"compress", compress, METH_VARARGS,
 	 "compress(coords, rows, columns, count, threads, team, pos, crd, order, again, group): how many entries are distinct, and whether they moved.\n\n"
 	 "Sorts entries by their coordinates, two arrays as for `ascending`, and writes where each row starts, the column of each distinct entry, and\n"
-	 "its number among those that were given, all int32; as int64 the numbers of those that came again, and of the distinct ones that they repeat.\n"
+	 "its number among those that were given, then the numbers of those that came again, and of the distinct ones that they repeat, all int32.\n"
 	 "The number is -1 where some are out of range, -2 where rows are too long and columns too many for this."},
 	{"copy_box", copy_box, METH_VARARGS,
 	 "copy_box(crd, wide, rows, low, threads, team, begin, box_pos, box_crd, place)\n\n"
@@ -350,6 +350,10 @@ static PyMethodDef functions[] = {
 	 "join_rows(parts, wide, rows, threads, team, pos, crd, place)\n\n"
 	 "Writes the columns of matrices side by side between positions that are the sums of theirs, and the place of each entry among those of all.\n"
 	 "`parts` is a tuple of (pos, crd, what is added to columns, to places). Arrays are of int64 where `wide`, else of int32."},
+	{"lead_rows", lead_rows, METH_VARARGS,
+	 "lead_rows(values, kind, starts, rows, wanted, fill, descending, threads, team, order, first)\n\n"
+	 "Writes the places of the first values of each row, so many of a row and 0 behind its last, and how many stand before a fill value or are equal\n"
+	 "to it. NaN is the greatest; of equal values the first comes first. Values are f (float), d (double) or l (int64); places are int64."},
 	{"locate_sorted", locate_sorted, METH_VARARGS,
 	 "locate_sorted(arrays, wanted, present, threads, team, place)\n\n"
 	 "Writes the number of each of so many coordinates among others, -1 where they are not there. Both are in order; all arrays have int64, and\n"

@@ -63,6 +63,7 @@ PyObject *find_elements(PyObject *self, PyObject *args);
 PyObject *ascending(PyObject *self, PyObject *args);
 PyObject *first_of_rows(PyObject *self, PyObject *args);
 PyObject *join_rows(PyObject *self, PyObject *args);
+PyObject *lead_rows(PyObject *self, PyObject *args);
 PyObject *locate_sorted(PyObject *self, PyObject *args);
 PyObject *measure_runs(PyObject *self, PyObject *args);
 PyObject *neighbours(PyObject *self, PyObject *args);

@@ -148,8 +148,8 @@ def compress(coords: Sequence[Tensor], extents: Sequence[int], threads: int) -> 
     threads = min(threads, count // _MANY + 1, (4 * count + _MANY) // max(1, extents[0]))  # each counts all rows
     if radix is None or threads < 1 or max(extents) > INT32_MAX or count >= _SLOW or not all(map(is_plain, coords)):
         return None
-    pos, crd, order = [torch.empty(n, dtype=torch.int32, device="cpu") for n in (extents[0] + 1, count, count)]
-    again, group = torch.empty((2, count), dtype=torch.int64, device="cpu")
+    sizes = extents[0] + 1, count, count, count, count
+    pos, crd, order, again, group = [torch.empty(n, dtype=torch.int32, device="cpu") for n in sizes]
     made = [a.data_ptr() for a in (pos, crd, order, again, group)]
     distinct, moved = radix.compress(addresses(coords), *extents, count, threads, team(), *made)
     if distinct < 0:
@@ -218,14 +218,14 @@ def rows_are_right(pos: Tensor, crd: Tensor, rows: int, extent: int) -> bool:
     return True
 
 
-def is_plain(array: Tensor) -> bool:
-    """Whether C can read an array of indices."""
+def is_plain(array: Tensor, dtypes: tuple[torch.dtype, ...] = _INDICES) -> bool:
+    """Whether C can read an array, of indices unless other dtypes are named."""
     if is_fake(array) or ordinary.is_wrapped(array) or torch._C._len_torch_dispatch_stack():
         return False  # graphs don't see what C writes
     if ordinary.in_transform() is not None:
         return False  # arrays that C would write to are wrapped
     plain = array.layout == torch.strided and array.is_cpu and array.ndim == 1
-    return plain and array.dtype in _INDICES and array.is_contiguous()
+    return plain and array.dtype in dtypes and array.is_contiguous()
 
 
 def first_of_rows(rows: Tensor, count: int, dtype: torch.dtype) -> Tensor | None:
