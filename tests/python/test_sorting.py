@@ -163,3 +163,33 @@ def test_rows_of_any_length_with_duplicates():
     assert torch.equal(found.crd.long(), columns[order[first]])
     assert torch.equal(found.again, order[~first])
     assert torch.equal(found.group, (first.cumsum(0) - 1)[~first])
+
+
+NONZERO = [torch.bool, torch.uint8, torch.int16, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+
+@pytest.mark.parametrize("dtype", NONZERO)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_nonzeros_of_dense_matrices(dtype, threads):
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        for rows, columns in ((0, 5), (5, 0), (3, 1), (40, 7), (5, 8), (13, 31), (300, 401)):
+            dense = torch.where(torch.rand(rows, columns) < 0.2, torch.randint(1, 100, (rows, columns)), 0).to(dtype)
+            dense[:, 3:4] = 1
+            if dtype.is_floating_point:
+                dense[: rows // 2, -1:], dense[rows // 2 :, 2:3] = -0.0, torch.nan
+            made = ls.from_mask(dense) if dtype == torch.bool else ls.tensor(dense)
+            assert torch.equal(made.indices(), dense.nonzero().T)
+            assert torch.equal(made.values().nan_to_num(7), dense[dense != 0].nan_to_num(7))
+            turned = ls.from_mask(dense.T) if dtype == torch.bool else ls.tensor(dense.T)
+            assert torch.equal(turned.indices(), dense.T.nonzero().T)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_gradients_of_nonzeros():
+    dense = torch.tensor([[0.0, 2.0, 0.0], [-0.0, 1.0, 3.0]], requires_grad=True)
+    (gradient,) = torch.autograd.grad((ls.tensor(dense) * ls.tensor(dense.detach())).sum(), dense)
+    assert gradient.tolist() == dense.tolist()
+    assert torch.func.jvp(lambda x: ls.tensor(x).values(), (dense.detach(),), (dense.detach() + 1,))[1].tolist() == [3, 2, 4]

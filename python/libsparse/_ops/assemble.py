@@ -82,6 +82,40 @@ def assemble(
     return packed if wanted == wanted.writable or packed.sparsity.block else to_format(packed, wanted)
 
 
+def of_nonzeros(dense: Tensor, format: str | Format | None = None) -> Operand:
+    """The nonzeros of a dense tensor, differentiable; of a tensor of bool their pattern alone."""
+    wanted = default_format(dense.ndim) if format is None else Format(format).resolve(dense.ndim)
+    found = _rows_of(dense) if wanted == _COMPRESSED["csr"] else None
+    if found is not None:
+        return found
+    coords = dense.detach().nonzero(as_tuple=True)
+    return assemble(list(coords), None if dense.dtype == torch.bool else dense[coords], dense.shape, wanted)
+
+
+def _rows_of(dense: Tensor) -> Operand | None:
+    """The nonzeros of a matrix as compressed rows; None where C can't read it."""
+    flat = dense.detach().reshape(-1) if dense.is_contiguous() else dense.detach()
+    radix, itemsize = sorting.in_c(), dense.element_size()
+    if radix is None or dense.is_complex() or not sorting.is_plain(flat, (dense.dtype,)):
+        return None
+    if dense.numel() > dtypes.INT32_MAX:
+        return None
+    bits = (1 << 8 * itemsize) - 1
+    kept = (bits >> 1 if dense.dtype.is_floating_point else bits) * ((1 << 64) - 1) // bits  # without the sign
+    rows, columns = dense.shape
+    pos = torch.empty(rows + 1, dtype=torch.int32, device="cpu")
+    given = memory.address(flat), itemsize, kept, rows, columns, *threads.shared(dense.numel()), pos.data_ptr()
+    count = radix.count_nonzeros(*given, 0, 0)
+    crd = torch.empty(count, dtype=torch.int32, device="cpu")
+    copied = dense.dtype != torch.bool and not dense.requires_grad and _is_plain(Operand(None, dense))
+    values = dense.new_empty(count) if copied else None
+    radix.write_nonzeros(*given, crd.data_ptr(), 0 if values is None else values.data_ptr())
+    pattern = Pattern(_COMPRESSED["csr"], dense.shape, (None, pos), (None, crd))
+    if dense.dtype != torch.bool and values is None:
+        values = dense[tuple(pattern.coordinates())]
+    return Operand(pattern, values)
+
+
 def _of_pattern(pattern: Pattern, values: Tensor | None) -> Operand:
     """A pattern with values, blocks of its entries where these are arrays."""
     if values is not None and values.ndim > 1:

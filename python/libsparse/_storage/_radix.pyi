@@ -29,6 +29,19 @@ def compress(
     /,
 ) -> tuple[int, bool]: ...
 def count_fibers(coords: tuple[tuple[int, bool], ...], count: int, threads: int, team: int, nodes: int, /) -> None: ...
+def count_nonzeros(
+    elements: int,
+    itemsize: int,
+    kept: int,
+    rows: int,
+    columns: int,
+    threads: int,
+    team: int,
+    pos: int,
+    crd: int,
+    values: int,
+    /,
+) -> int: ...
 def copy_box(
     crd: int,
     wide: bool,
@@ -160,5 +173,18 @@ def write_fibers(
     nodes: int,
     pos: tuple[tuple[int, bool], ...],
     crd: tuple[tuple[int, bool], ...],
+    /,
+) -> None: ...
+def write_nonzeros(
+    elements: int,
+    itemsize: int,
+    kept: int,
+    rows: int,
+    columns: int,
+    threads: int,
+    team: int,
+    pos: int,
+    crd: int,
+    values: int,
     /,
 ) -> None: ...

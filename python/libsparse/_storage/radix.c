@@ -390,6 +390,12 @@ static PyMethodDef functions[] = {
 	 "write_fibers(coords, count, threads, team, nodes, pos, crd)\n\n"
 	 "Writes the arrays of compressed levels, but for the first positions and the last coordinates and the ends of all positions. `nodes` has what\n"
 	 "`count_fibers` counted, summed over the threads before; `pos` and `crd` are pairs as in `coords`."},
+	{"count_nonzeros", count_nonzeros, METH_VARARGS,
+	 "count_nonzeros(elements, itemsize, kept, rows, columns, threads, team, pos, crd, values): how many nonzeros a dense matrix has.\n\n"
+	 "Writes where those of each row start, rows + 1 positions of int32. Elements have 1, 2, 4 or 8 bytes; `kept` has the bits by which an element\n"
+	 "is different from zero, repeated to 64. Other addresses are not read."},
+	{"write_nonzeros", write_nonzeros, METH_VARARGS,
+	 "write_nonzeros(...): the columns of the nonzeros, and their values where `values` is not 0; arguments are those of `count_nonzeros`."},
 	{NULL, NULL, 0, NULL},
 };
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_radix", NULL, -1, functions, NULL, NULL, NULL, NULL};

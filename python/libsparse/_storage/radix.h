@@ -54,6 +54,7 @@ bool place_by_columns_and_rows(Matrix *m, int64_t total, int64_t columns);
 PyObject *by_rows(PyObject *self, PyObject *args);
 PyObject *compress(PyObject *self, PyObject *args);
 PyObject *count_fibers(PyObject *self, PyObject *args);
+PyObject *count_nonzeros(PyObject *self, PyObject *args);
 PyObject *copy_box(PyObject *self, PyObject *args);
 PyObject *copy_runs(PyObject *self, PyObject *args);
 PyObject *drop_repeats(PyObject *self, PyObject *args);
@@ -73,5 +74,6 @@ PyObject *rows_are_right(PyObject *self, PyObject *args);
 PyObject *take(PyObject *self, PyObject *args);
 PyObject *walk_levels(PyObject *self, PyObject *args);
 PyObject *write_fibers(PyObject *self, PyObject *args);
+PyObject *write_nonzeros(PyObject *self, PyObject *args);
 
 #endif

@@ -11,7 +11,7 @@ from torch import Tensor
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._ops import foreign, layouts
-from libsparse._ops.assemble import REDUCTIONS
+from libsparse._ops.assemble import REDUCTIONS, of_nonzeros
 from libsparse._ops.indexing import masked
 from libsparse._ops.operands import to_operand
 from libsparse._storage import validate
@@ -54,8 +54,11 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
     dtypes.code(dense.dtype)
     if dense.ndim == 0:
         raise ShapeError("data has no dimensions, shape (), which no sparse format stores; use a plain torch tensor")
-    coords = dense.detach().nonzero(as_tuple=True)
-    return assembled(coords, dense[coords], dense.shape, format)
+    if dense.dtype == torch.bool:
+        coords = dense.nonzero(as_tuple=True)
+        return assembled(coords, dense[coords], dense.shape, format)
+    found: SparseTensor = dress(of_nonzeros(dense, format))
+    return found
 
 
 @one_node
@@ -217,4 +220,5 @@ def from_mask(mask: Any, format: str | Format | None = None) -> SparseTensor:
     if mask.ndim == 0:
         raise FormatError("mask has no dimensions, shape (), which no sparse format stores")
     on_cpu("mask", mask)
-    return assembled(mask.nonzero(as_tuple=True), None, mask.shape, format)
+    pattern: SparseTensor = dress(of_nonzeros(mask, format))
+    return pattern
