@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parent
 LIBRARY = Extension("libsparse._libsparse", sources=[])
 PROGRAM = Extension("libsparse._libsparse_go", sources=[])
 LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
-SORTING = ("rows", "by_rows", "compress", "boxes", "joined", "fibers", "located", "masks", "gather", "runs", "leading", "nonzeros")
+SORTING = ("rows", "by_rows", "compress", "boxes", "joined", "fibers", "located", "masks", "gather", "runs")
+CHOOSING = ("leading", "nonzeros")
 SHORTCUTS = [
     Extension(
         f"libsparse.{room}._{name}",
@@ -41,7 +42,7 @@ SHORTCUTS = [
         ("_runtime", "direct", "multiply", "repeat", "describe", "wrap", "compressed", "finder", "tally", "held"),
         ("_runtime", "stand_in"),
         ("_runtime", "transposed"),
-        ("_storage", "radix", *SORTING),
+        ("_storage", "radix", *SORTING, *CHOOSING),
         ("_storage", "fingerprint"),
         ("_io", "market"),
         ("sampling", "sample"),

@@ -6,10 +6,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from libsparse._storage import sorting
 from torch.autograd import gradcheck
 
 import libsparse as ls
-from libsparse._storage import sorting
 
 FORMATS = {1: ["s", "d"], 2: ["csr", "csc", "coo", "dcsr", "bsr(2,3)", "ell", "dia", "sd"], 3: ["csf", "coo", "dss"]}
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.int32, torch.uint8]

@@ -17,7 +17,7 @@ from libsparse._lang.errors import DtypeError, FormatError, ShapeError, Toolchai
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Einsum, Operand, Problem, product
 from libsparse._storage import checks, memory, packing, sorting, threads, validate
-from libsparse._storage.conversion import taken
+from libsparse._storage.conversion import inverse, taken
 from libsparse._storage.fakes import is_fake, refuse_jit_trace
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
@@ -148,6 +148,9 @@ def to_dense(source: Operand, dtype: torch.dtype | None = None) -> Tensor:
         return values
     refuse_jit_trace()
     operand, size = Operand(pattern, values), math.prod(pattern.shape)
+    if _is_whole(pattern) and size == pattern.size:
+        stored = values.reshape(pattern.extents).permute(inverse(pattern.format.order))
+        return stored.clone(memory_format=torch.contiguous_format)
     memory.check(size, values.element_size(), f"a dense tensor of shape {tuple(pattern.shape)}", "keep it sparse")
     compiled = source.fill == 0 and values.dtype in dtypes.CODES and pattern.ndim <= MODES
     if size >= _LARGE and compiled and _is_plain(operand):
@@ -156,6 +159,17 @@ def to_dense(source: Operand, dtype: torch.dtype | None = None) -> Tensor:
         except ToolchainError:  # there is no compiler, and torch can do it, too
             pass
     return pattern.to_dense(values, source.fill)
+
+
+def _is_whole(pattern: Pattern) -> bool:
+    """Whether a pattern with as many values as elements has each of them once, in the order of its modes.
+
+    One that torch traces isn't asked how many it has.
+    """
+    format = pattern.format
+    if pattern.traced or format.padded or len(format.kinds) != pattern.ndim:
+        return False
+    return all([kind.ordered and kind.unique for kind in format.kinds])
 
 
 def _is_plain(operand: Operand) -> bool:

@@ -137,10 +137,10 @@ def _ranked(groups: Groups, wanted: range, descending: bool) -> tuple[Tensor, Te
 def _leading(
     values: Tensor, starts: Tensor, wanted: int, descending: bool, fill: Tensor
 ) -> tuple[Tensor, Tensor, Tensor] | None:
-    """The places of the first values of each row in an order, where each row begins in these, and how many of all its
-    values are not behind a fill value.
+    """The first values of each row in an order: their places, where each row begins, how many precede a fill value.
 
-    None where C can't read the values. NaN is the greatest, and of equal values the first comes first.
+    Those equal to it precede it, and all are counted, wanted or not. NaN is the greatest, and of equal values the
+    first comes first. None where C can't read the values.
 
     Args:
         values: Those of all rows, one row behind the other.
@@ -170,7 +170,8 @@ def _sorted(
     order = torch.sort(keys, descending=descending, stable=True).indices
     order = order.index_select(0, torch.argsort(group.index_select(0, order), stable=True))
     first = _not_behind(keys, fill, descending).to(torch.int64)
-    return order, starts[:-1], torch.zeros(starts.numel() - 1, dtype=torch.int64, device="cpu").index_add(0, group, first)
+    first = torch.zeros(starts.numel() - 1, dtype=torch.int64, device="cpu").index_add(0, group, first)
+    return order, starts[:-1], first
 
 
 def _fitting(groups: Groups, wanted: range) -> int:

@@ -186,12 +186,7 @@ class Pattern:
 
     def to_dense(self, values: Tensor, fill: int | float = 0) -> Tensor:
         """The strided tensor of these values; differentiable."""
-        size = math.prod(self.shape)
-        if not self.traced and size == self.size and len(self.format.kinds) == self.ndim and not self.format.padded:
-            if all([kind.ordered and kind.unique for kind in self.format.kinds]):  # nothing is left out
-                stored = values.reshape(self.extents).permute(inverse(self.format.order))
-                return stored.clone(memory_format=torch.contiguous_format)
-        flat = values.new_full((size,), fill)
+        flat = values.new_full((math.prod(self.shape),), fill)
         return flat.index_put_((self.linear(),), self.entries(values)).reshape(self.shape)
 
     def linear(self) -> Tensor:

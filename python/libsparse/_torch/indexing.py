@@ -55,7 +55,8 @@ def assign(input: Any, key: Any, value: Any) -> None:
         return
     raise UnsupportedError(
         "A[...] = x: the entries of an ls.SparseTensor don't change in place; use A.with_values(values) for other "
-        "values, A.set_diag(values) or A.fill_diag(value) for a diagonal, torch.cat for other rows, or ls.from_coo"
+        "values, A.set_diag(values) or A.fill_diag(value) for a diagonal, torch.cat for other rows, "
+        "A.masked_fill(mask[:, None], 0) for rows of zeros and A.masked_fill(mask, 0) for columns, or ls.from_coo"
     )
 
 
