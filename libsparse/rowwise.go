@@ -113,11 +113,12 @@ func (r *rowwise) numbers() bool {
 	return true
 }
 
-// contiguous reports whether the loops in that over the rows read what is stored side by side, and visit each row.
+// contiguous reports whether the loops in that over the rows read what is stored side by side, and visit each row and each of its columns: numbers for
+// entries alone, as scores of dense factors are, would be an array as wide as the matrix for each row.
 func (r *rowwise) contiguous(b *bind.Table) bool {
 	for _, step := range r.steps {
-		for _, v := range r.rows {
-			if !lattice.Build(b, step.RHS, v).Dense() {
+		for _, v := range append(slices.Clone(r.rows), r.columns...) {
+			if slices.Contains(step.Vars(), v) && !lattice.Build(b, step.RHS, v).Dense() {
 				return false
 			}
 		}

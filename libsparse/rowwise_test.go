@@ -13,7 +13,7 @@ import (
 // byRow is a request whose operands A, P, B, C and D have one pattern, and E another one; the others are dense.
 func byRow(expr, format, result string, elem dtype.T) *Request {
 	r := &Request{Expr: expr, Output: Output{Dtype: string(elem), Format: result}}
-	for _, name := range []string{"A", "P", "B", "C", "D", "E", "X", "x", "b", "F", "G", "H", "F_"} {
+	for _, name := range []string{"A", "P", "B", "C", "D", "E", "X", "U", "x", "b", "F", "G", "H", "F_"} {
 		if !strings.Contains(expr, name+"(") {
 			continue
 		}
@@ -21,6 +21,8 @@ func byRow(expr, format, result string, elem dtype.T) *Request {
 		switch name {
 		case "X":
 			o.Format, o.NNZ = "dd", 0
+		case "U":
+			o.Format, o.Shape, o.NNZ = "dd", []int64{17, 17}, 0
 		case "x":
 			o.Format, o.Shape, o.NNZ = "d", []int64{33}, 0
 		case "b":
@@ -69,6 +71,8 @@ func TestRowwise(t *testing.T) {
 		{"s(j) = sum(A(k,j)); Y(i,j) = B(i,j) * s(j)", "ds", "ds", 2},
 		{"s(i) = sum(A(i,k)); Y(i,j) = B(i,j) * s(i) + E(i,j)", "ds", "ds", 2},
 		{"s(i) = sum(A(i,k)); Y(i,j) = s(i) - E(i,j)", "ds", "db", 2},
+		// Each entry has a number of its own.
+		{"t(i,j) = sum(A(i,j) * U(i,k) * X(k,j)); Y(i,j) = B(i,j) * tanh(t(i,j))", "ds", "ds", 2},
 		// Nothing reads m.
 		{"m(i) max= A(i,k); s(i) = sum(B(i,l)); Y(i,j) = C(i,j) * s(i)", "do", "do", 3},
 	} {
