@@ -324,6 +324,9 @@ def true_elements(mask: Any) -> list[Tensor]:
     pattern = operand.sparsity
     coords = pattern.coordinates()
     if operand.data is not None:
-        coords = coords[:, pattern.entries(operand.data)]
+        true = pattern.entries(operand.data)
+        # few masks store what is false, and a selection takes longer than a look
+        if not (sorting.is_plain(true, (torch.bool,)) and bool(true.all())):
+            coords = coords[:, true]
     order = sorting.sort_order(list(coords), pattern.shape)
     return list(coords if order is None else coords.index_select(1, order))
