@@ -170,3 +170,10 @@ def test_rows_of_an_empty_list():
     A = ls.from_coo([[0], [HUGE // 2], [HUGE - 1]], [1.0], (3, HUGE, HUGE), format="coo")
     assert A[[]].shape == (0, HUGE, HUGE)
     assert A[:, :, HUGE:].shape == (3, HUGE, 0)
+
+
+def test_slices_of_few_entries_have_no_array_as_long_as_their_rows():
+    rows = 2**31 - 2
+    A = ls.from_coo([[0, 1, 0], [5, rows - 1, 7], [3, 4, rows - 2]], torch.tensor([1.0, 2.0, 3.0]), (3, rows, rows))
+    assert (A.format, A[0].format, A[0].nnz) == ("csf", "dcsr", 2)
+    assert A[:, :, 4].indices().tolist() == [[1], [rows - 1]]

@@ -95,7 +95,7 @@ def move(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operand:
         raise UnsupportedError(f"{name}: the fill values of the tensors differ; use to_dense()")
     shape = _shape(name, given)
     elements = not shape or (name == "take") or (name == "index" and _names_elements(args[1], len(first.shape)))
-    format = None if elements else kept_format(first.sparsity.format, len(shape))
+    format = None if elements else kept_format(first.sparsity.format, shape)
     formats, extents, arrays = [], [], []
     for operand in operands:
         parts = Arrays("", [operand.values.numel()], []) if operand.pattern is None else taken_apart(operand.pattern)

@@ -23,6 +23,7 @@ from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 
 _NOTED = 1 << 15  # values, up to which finding the places takes longer than moving them
+_MANY_ROWS = 1 << 24  # of a matrix, whose starts take 64 MiB
 
 
 class Entries(NamedTuple):
@@ -62,12 +63,19 @@ def entries_of(pattern: Pattern) -> Entries:
     return Entries(tuple(coords), places, tuple(pattern.shape), coords.shape[1])
 
 
-def kept_format(format: Format, ndim: int) -> Format:
-    """The format of a result of rank `ndim`: that of the operand where the rank allows, else the usual one."""
+def kept_format(format: Format, shape: Sequence[int]) -> Format:
+    """The format of a result of a shape: that of the operand where the rank allows, else the usual one.
+
+    The usual one of matrices has an array as long as there are rows, and an operand that has no such array may have far
+    more rows than entries.
+    """
+    ndim = len(shape)
     if len(format.levels) == ndim:
         return format
-    coo = len(format.levels) > 1 and format == "coo"
-    return Format("coo").resolve(ndim) if coo and ndim > 0 else default_format(ndim)
+    if len(format.levels) > 1 and format == "coo" and ndim > 0:
+        return Format("coo").resolve(ndim)
+    listed = ndim == 2 and "d" not in format.levels and shape[0] > _MANY_ROWS
+    return Format("dcsr") if listed else default_format(ndim)
 
 
 @torch.inference_mode(False)
@@ -148,7 +156,7 @@ def derive(
         if not changed.shape:
             return changed
         size = 1 if source.data is None else source.data.element_size()
-        return pack(changed, kept_format(pattern.format, len(changed.shape)) if format is None else format, size)
+        return pack(changed, kept_format(pattern.format, changed.shape) if format is None else format, size)
 
     found = pattern.derive((*name, format), build)
     return carry_kept(source, found) if isinstance(found, Conversion) else scalar(source, found)

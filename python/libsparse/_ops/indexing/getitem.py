@@ -253,7 +253,7 @@ def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
         entries, owner = _joined(entries, key)
     elif owner is None and INDEX in key.dims:  # of bools alone
         entries, owner = _bools(entries, key)
-    return pack(_placed(entries, key, owner), kept_format(format, len(key.shape)), itemsize)
+    return pack(_placed(entries, key, owner), kept_format(format, key.shape), itemsize)
 
 
 def _rows_alone(key: Key, pattern: Pattern) -> Tensor | None:
