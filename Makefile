@@ -64,6 +64,7 @@ demo: build $(STAMPS)/demo ## train the graph network and write gcn-report.html 
 
 .PHONY: test
 test: build ## everything that has to pass
+	@$(PY) -m compileall -q python/libsparse  # programs of tests read it, also where Python writes none
 	@TMPDIR=$$(mktemp -d) && export TMPDIR && trap 'rm -rf "$$TMPDIR"' EXIT && export LIBSPARSE_TEST_CACHE="$$TMPDIR/kernels" && \
 	$(MAKE) --no-print-directory --jobs=3 test-api-first test-api-second lint test-go test-rest  # three at a time: while one waits or sleeps, two keep the cores busy
 
