@@ -8,6 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+import libsparse as ls
+
 from . import adjacency
 from .adjacency import aggregate, receiving
 from .glorot import linear
@@ -211,10 +213,11 @@ class GINConv(nn.Module):
         """Features (n, in_channels), or a pair as `SAGEConv` takes."""
         senders, receivers = x if isinstance(x, (tuple, list)) else (x, x)
         targets = A.shape[0] if receivers is None else receivers.shape[0]
-        graph = receiving("GINConv", A, senders.shape[0], targets).with_values(None)
+        graph = receiving("GINConv", A, senders.shape[0], targets, csr=self.reduce != "sum").with_values(None)
         out = aggregate(graph, senders, self.reduce)
         if receivers is not None:
-            out = out + (1 + self.eps) * receivers
+            own, sparse = 1 + self.eps, isinstance(receivers, ls.SparseTensor)
+            out = out + own * receivers if sparse else torch.addcmul(out, receivers, own)
         result: Tensor = self.nn(out)
         return result
 
