@@ -83,16 +83,20 @@ def _of_entries(layer: str, A: Any) -> Any:
 def aggregate(A: Any, x: Any, reduce: str) -> Any:
     """For each row, the sum (mean, maximum, minimum) of A[i, j] * x[j] over its entries; 0 where it has none."""
     if reduce == "mean" and A._held is None and x.dtype.is_floating_point and not torch.compiler.is_compiling():
+        A = A if A.format == "csc" else A.to_format("csr")
         A, reduce = A.with_values(_shares(A, x.dtype)), "sum"
     return A @ x if reduce == "sum" else ls.matmul(A, x, reduce=reduce)
 
 
 def _shares(A: Any, dtype: torch.dtype) -> Tensor:
-    """One over the number of entries of the row of each, kept with the pattern: a mean is then a product."""
+    """One over the number of entries of the row of each, kept with the pattern of CSR or CSC: means are then products."""
 
     def compute() -> Tensor:
-        counts: Tensor = A.pos(1).diff()
-        return counts.to(dtype).reciprocal().repeat_interleave(counts)
+        if A.format == "csr":
+            counts: Tensor = A.pos(1).diff()
+            return counts.to(dtype).reciprocal().repeat_interleave(counts)
+        rows = A.crd(1)
+        return torch.bincount(rows, minlength=A.shape[0]).to(dtype).reciprocal().index_select(0, rows)
 
     shares: Tensor = A.pattern.derive(("shares of rows", str(dtype)), compute)
     return shares

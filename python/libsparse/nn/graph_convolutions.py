@@ -152,12 +152,13 @@ class SAGEConv(nn.Module):
         """
         senders, receivers = x if isinstance(x, (tuple, list)) else (x, x)
         targets = A.shape[0] if receivers is None else receivers.shape[0]
-        graph = receiving("SAGEConv", A, senders.shape[0], targets).with_values(None)
+        extrema = self.reduce in adjacency.EXTREMA
+        graph = receiving("SAGEConv", A, senders.shape[0], targets, csr=extrema).with_values(None)
         if self.project:
             senders = self.lin(senders).relu()
         own = receivers if self.root_weight else None
         lazy = any(isinstance(parameter, nn.UninitializedParameter) for parameter in self.parameters())
-        if lazy or self.reduce in adjacency.EXTREMA or adjacency.first(senders, self.out_channels, self.reduce):
+        if lazy or extrema or adjacency.first(senders, self.out_channels, self.reduce):
             out = self.lin_l(aggregate(graph, senders, self.reduce))
             out = out if own is None else self.lin_r(own) + out
         else:
@@ -213,8 +214,8 @@ class GINConv(nn.Module):
         """Features (n, in_channels), or a pair as `SAGEConv` takes."""
         senders, receivers = x if isinstance(x, (tuple, list)) else (x, x)
         targets = A.shape[0] if receivers is None else receivers.shape[0]
-        graph = receiving("GINConv", A, senders.shape[0], targets, csr=self.reduce != "sum").with_values(None)
-        out = aggregate(graph, senders, self.reduce)
+        graph = receiving("GINConv", A, senders.shape[0], targets, csr=self.reduce in adjacency.EXTREMA)
+        out = aggregate(graph.with_values(None), senders, self.reduce)
         if receivers is not None:
             own, sparse = 1 + self.eps, isinstance(receivers, ls.SparseTensor)
             out = out + own * receivers if sparse else torch.addcmul(out, receivers, own)
