@@ -89,7 +89,7 @@ def aggregate(A: Any, x: Any, reduce: str) -> Any:
 
 
 def _shares(A: Any, dtype: torch.dtype) -> Tensor:
-    """One over the number of entries of the row of each, kept with the pattern of CSR or CSC: means are then products."""
+    """One over the number of entries of the row of each, kept with the pattern, which is CSR or CSC."""
 
     def compute() -> Tensor:
         if A.format == "csr":
