@@ -73,6 +73,7 @@ _OURS = {
     **dict.fromkeys(["index_add", "index_add_"], "x + S @ A with S = ls.from_coo((index, row), ones, shape)"),
     "index_fill": "A.masked_fill(mask[:, None], 0) for rows, A.masked_fill(mask, 0) for columns",
     **dict.fromkeys(["gather", "take_along_dim"], "A[rows, columns]"),
+    "embedding": "A[ids] for rows of A, which are sparse",
     "multinomial": "A.map(lambda v: v / torch.empty_like(v).exponential_()).argmax(1) for one draw a row",
     "pad": "ls.from_coo(A.indices(), A.values(), shape) for more rows and columns behind the last",
 }
