@@ -79,10 +79,12 @@ class Operand(NamedTuple):
             UnsupportedError: They are something else; `subject` names the operation.
         """
         if self.fill != 0:
+            kept = "to_dense(), or ls.SparseTensor(A.pattern, A.values())"
+            if self.fill is True:  # as of an inverted mask, of which the stored entries are those that are false
+                kept = "A & B with a pattern B, or ls.from_mask(A.to_dense())"
             raise UnsupportedError(
                 f"{subject} takes elements that are not stored for 0; in this tensor ({self}) they are {self.fill}: "
-                "use to_dense(), "
-                "or ls.SparseTensor(A.pattern, A.values())"
+                f"use {kept}"
             )
 
     def __str__(self) -> str:
