@@ -60,6 +60,34 @@ def test_one_kind_of_nodes(name: str, options: dict[str, Any], weighted: bool) -
     both(*made, (A,), (edge_index(A), A.values()) if weighted else (edge_index(A),), [X])
 
 
+BATCHED = [
+    ("GCNConv", (WIDTH, 3), {}),
+    *[("SAGEConv", (WIDTH, 3), {"aggr": aggr}) for aggr in ("mean", "max")],
+    ("APPNP", (3, 0.1), {}),
+]
+
+
+@pytest.mark.parametrize(("name", "sizes", "options"), BATCHED, ids=str)
+def test_batches_of_features(name: str, sizes: Any, options: dict[str, Any]) -> None:
+    x = torch.stack([X, 2 * X, X.flip(0)])
+    made = [getattr(place, name)(*sizes, **options) for place in (ls.nn, gnn)]
+    made[0].load_state_dict(made[1].state_dict())
+    leaves = [x.clone().requires_grad_() for _ in made]
+    out = [
+        layer(leaf, graph)
+        for layer, leaf, graph in zip(made, leaves, (A.with_values(None), edge_index(A)), strict=True)
+    ]
+    for each in out:
+        each.square().sum().backward()
+    torch.testing.assert_close(*out, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(leaves[0].grad, leaves[1].grad, atol=1e-4, rtol=1e-4)
+
+
+def test_attention_takes_no_batches_of_features() -> None:
+    with pytest.raises(ls.ShapeError, match=r"GATConv: x has shape \(2, 20, 6\)"):
+        ls.nn.GATConv(WIDTH, 3)(torch.stack([X, X]), A)
+
+
 @pytest.mark.parametrize("options", [{}, {"improved": True}, {"add_self_loops": False}], ids=str)
 def test_graph_without_values_keeps_its_norm(options: dict[str, Any]) -> None:
     P = ls.from_coo(A.indices(), None, A.shape)

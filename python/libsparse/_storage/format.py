@@ -228,6 +228,8 @@ def _parsed(text: str) -> Format:
     format.levels, format.order, format.text = levels, order, text
     format.kinds = tuple([parsed(level) for level in levels])
     format.is_dense = text == "dense" or (bool(levels) and all([k.full and k.ordered for k in format.kinds]))
+    # torch.compile takes properties that are computed while it traces for changes of what it has seen.
+    _ = format.pads, format.padded, format.sparse_levels
     return format
 
 

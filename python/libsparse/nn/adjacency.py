@@ -25,6 +25,12 @@ def reduction(layer: str, aggr: Any) -> str:
     return _REDUCTIONS[aggr]
 
 
+def nodes(x: Any) -> int:
+    """How many nodes have features (nodes, columns), or (batch, nodes, columns)."""
+    count: int = x.shape[-2] if x.ndim > 1 else x.shape[0]
+    return count
+
+
 def receiving(layer: str, A: Any, sources: int, targets: int, *, csr: bool = True) -> Any:
     """The graph in CSR, or as it is where only its sums are needed.
 

@@ -172,7 +172,7 @@ class _Patterns:
                 f"SparseAttention: pattern is a {type(given).__name__}; expected an ls.SparseTensor, such as "
                 "ls.nn.patterns.window(n, w), or a function of the length that returns one"
             )
-        self._given: Any = given
+        self._given: Any = _entries(given) if isinstance(given, ls.SparseTensor) else given
         self._made: dict[tuple[int, int, bool], Any] = {}
 
     def get(self, queries: int, keys: int, causal: bool) -> Any:
@@ -187,8 +187,7 @@ class _Patterns:
         mask = self._given
         if not isinstance(mask, ls.SparseTensor):
             make: Callable[[int], Any] = mask
-            mask = make(max(queries, keys))
-        mask = mask if mask.dtype.is_floating_point else entries_of(mask)
+            mask = _entries(make(max(queries, keys)))
         if mask.ndim != 2 or mask.shape[0] < queries or mask.shape[1] < keys:
             raise ls.ShapeError(
                 f"SparseAttention: the pattern has shape {tuple(mask.shape)}; expected ({queries}, {keys}) or more, as "
@@ -196,6 +195,11 @@ class _Patterns:
             )
         mask = mask if tuple(mask.shape) == (queries, keys) else mask[:queries, :keys]
         return mask.to_format("csr")
+
+
+def _entries(mask: Any) -> Any:
+    """A mask of numbers as it is, of another one the entries that are true."""
+    return mask if mask.dtype.is_floating_point else entries_of(mask)
 
 
 def _without(padding: Tensor, q: Tensor, k: Tensor, mask: Any) -> tuple[Tensor, Tensor, Tensor]:

@@ -57,6 +57,9 @@ class _Attention(nn.Module):
     def _graph(self, A: Any, senders: Tensor, receivers: Tensor | None, edge_attr: Tensor | None) -> Edges:
         """The edges that take part, with what is known of them."""
         name = type(self).__name__
+        for x in (senders, receivers):
+            if x is not None and x.ndim != 2:
+                raise ls.ShapeError(f"{name}: x has shape {tuple(x.shape)}; expected (nodes, columns), of one graph")
         targets = A.shape[0] if receivers is None else receivers.shape[0]
         graph = adjacency.receiving(name, A, senders.shape[0], targets)
         if self.lin_edge is None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 import libsparse as ls
 
 from . import adjacency
-from .adjacency import aggregate, receiving
+from .adjacency import aggregate, nodes, receiving
 from .glorot import linear
 
 
@@ -68,8 +68,11 @@ class GCNConv(nn.Module):
         self._kept.clear()
 
     def forward(self, x: Any, A: Any) -> Tensor:
-        """Features (n, in_channels), dense or sparse, and a graph (n, n) to (n, out_channels)."""
-        graph = receiving("GCNConv", A, x.shape[0], x.shape[0])
+        """Features (n, in_channels), dense or sparse, and a graph (n, n) to (n, out_channels).
+
+        Dense features may have leading dimensions of a batch, as the result has then.
+        """
+        graph = receiving("GCNConv", A, nodes(x), nodes(x))
         if self.normalize:
             graph = _normalised(self, A, graph, x.dtype, self.improved)
         if adjacency.first(x, self.out_channels, self.reduce):
@@ -148,12 +151,13 @@ class SAGEConv(nn.Module):
     def forward(self, x: Any, A: Any) -> Tensor:
         """Features (n, in_channels), or a pair of them: of senders (m, ...) and of receivers (n, ...) or None.
 
-        `A` is (n, n) or (n, m); the result (n, out_channels).
+        `A` is (n, n) or (n, m); the result (n, out_channels). Dense features may have leading dimensions of a batch, as
+        the result has then.
         """
         senders, receivers = x if isinstance(x, (tuple, list)) else (x, x)
-        targets = A.shape[0] if receivers is None else receivers.shape[0]
+        targets = A.shape[0] if receivers is None else nodes(receivers)
         extrema = self.reduce in adjacency.EXTREMA
-        graph = receiving("SAGEConv", A, senders.shape[0], targets, csr=extrema).with_values(None)
+        graph = receiving("SAGEConv", A, nodes(senders), targets, csr=extrema).with_values(None)
         if self.project:
             senders = self.lin(senders).relu()
         own = receivers if self.root_weight else None
@@ -213,8 +217,8 @@ class GINConv(nn.Module):
     def forward(self, x: Any, A: Any) -> Tensor:
         """Features (n, in_channels), or a pair as `SAGEConv` takes."""
         senders, receivers = x if isinstance(x, (tuple, list)) else (x, x)
-        targets = A.shape[0] if receivers is None else receivers.shape[0]
-        graph = receiving("GINConv", A, senders.shape[0], targets, csr=self.reduce in adjacency.EXTREMA)
+        targets = A.shape[0] if receivers is None else nodes(receivers)
+        graph = receiving("GINConv", A, nodes(senders), targets, csr=self.reduce in adjacency.EXTREMA)
         out = aggregate(graph.with_values(None), senders, self.reduce)
         if receivers is not None:
             own, sparse = 1 + self.eps, isinstance(receivers, ls.SparseTensor)
@@ -261,8 +265,8 @@ class APPNP(nn.Module):
         self._kept.clear()
 
     def forward(self, x: Tensor, A: Any) -> Tensor:
-        """Features (n, channels) and a graph (n, n) to (n, channels)."""
-        graph = receiving("APPNP", A, x.shape[0], x.shape[0])
+        """Features (..., n, channels) and a graph (n, n) to (..., n, channels)."""
+        graph = receiving("APPNP", A, nodes(x), nodes(x))
         if self.normalize:
             graph = _normalised(self, A, graph, x.dtype, False)
         graph, start = adjacency.valued(graph, x.dtype), x
@@ -270,7 +274,10 @@ class APPNP(nn.Module):
             used = graph
             if self.dropout > 0 and self.training:
                 used = graph.with_values(F.dropout(graph.values(), self.dropout))
-            x = torch.addmm(start, used, x, beta=self.alpha, alpha=1 - self.alpha)
+            if x.ndim > 2:
+                x = self.alpha * start + (1 - self.alpha) * (used @ x)
+            else:
+                x = torch.addmm(start, used, x, beta=self.alpha, alpha=1 - self.alpha)
         return x
 
     def extra_repr(self) -> str:

@@ -136,7 +136,7 @@ def entries_of(mask: Any) -> Any:
         raise ls.FormatError(
             f"a mask ({mask._facts()}) is true where it stores nothing, as ~mask is; combine it with another by &"
         )
-    if mask.dtype is not torch.bool:
+    if mask._held is None or mask.dtype is not torch.bool:
         return mask.with_values(None)
     held = mask.values()
     return mask.with_values(None) if bool(held.all()) else ls.from_coo(mask.indices()[:, held], None, mask.shape)
