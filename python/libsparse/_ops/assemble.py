@@ -98,7 +98,7 @@ def _rows_of(dense: Tensor) -> Operand | None:
     radix, itemsize = sorting.in_c(), dense.element_size()
     if radix is None or dense.is_complex() or not sorting.is_plain(flat, (dense.dtype,)):
         return None
-    if dense.numel() > dtypes.INT32_MAX:
+    if not 0 < dense.numel() <= dtypes.INT32_MAX:  # without elements there may be any number of rows or columns
         return None
     bits = (1 << 8 * itemsize) - 1
     kept = (bits >> 1 if dense.dtype.is_floating_point else bits) * ((1 << 64) - 1) // bits  # without the sign

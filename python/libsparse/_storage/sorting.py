@@ -220,10 +220,10 @@ def rows_are_right(pos: Tensor, crd: Tensor, rows: int, extent: int) -> bool:
 
 def is_plain(array: Tensor, dtypes: tuple[torch.dtype, ...] = _INDICES) -> bool:
     """Whether C can read an array, of indices unless other dtypes are named."""
-    if is_fake(array) or ordinary.is_wrapped(array) or torch._C._len_torch_dispatch_stack():
-        return False  # graphs don't see what C writes
-    if ordinary.in_transform() is not None:
-        return False  # arrays that C would write to are wrapped
+    if torch._C._len_torch_dispatch_stack() or ordinary.in_transform() is not None or ordinary.is_wrapped(array):
+        return False  # graphs don't see what C writes, and arrays that it would write to are wrapped
+    if type(array) not in ordinary.PLAIN or array.is_neg() or array._is_zerotensor():
+        return False  # numbers in memory are other ones, or there is no memory
     plain = array.layout == torch.strided and array.is_cpu and array.ndim == 1
     return plain and array.dtype in dtypes and array.is_contiguous()
 
