@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -154,6 +156,20 @@ def test_scalars_of_numpy_are_numbers(dtype: Any, dense: Tensor) -> None:
     torch.testing.assert_close(torch.nn.functional.dropout(A, dtype(0)).to_dense(), dense)
     q, mask = torch.rand(1, 3, 4), ls.from_mask(torch.ones(3, 3, dtype=torch.bool))
     torch.testing.assert_close(ls.attention(q, q, q, mask, scale=number), ls.attention(q, q, q, mask, scale=2.0))
+
+
+@pytest.mark.parametrize("number", [Fraction(1, 2), Decimal(2)])
+def test_numbers_of_other_libraries_are_named_in_errors(number: Any, dense: Tensor) -> None:
+    A, q, mask = ls.tensor(dense), torch.rand(1, 3, 4), ls.from_mask(torch.ones(3, 3, dtype=torch.bool))
+    for call in (
+        lambda: ls.evaluate("y(i) = a * A(i,j)", A=A, a=number),
+        lambda: torch.nn.functional.dropout(A, number),
+        lambda: ls.attention(q, q, q, mask, scale=number),
+        lambda: ls.mttkrp(A, [torch.ones(3, 2)] * 2, number),
+        lambda: A.norm(number),
+    ):
+        with pytest.raises(ls.DtypeError, match=f"{type(number).__name__}"):
+            call()
 
 
 def test_dimensions_that_are_several_numbers(dense: Tensor) -> None:

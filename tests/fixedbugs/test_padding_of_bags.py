@@ -56,6 +56,8 @@ def test_no_offsets():
         ((None,), ls.DtypeError),
         ((torch.tensor([1, 2]), "no tensor"), ls.DtypeError),
         ((torch.tensor([1, 2]), torch.tensor([0, 0.5])), ls.DtypeError),  # half a number was cut off
+        ((torch.tensor([1, 2]), torch.tensor(0)), ls.ShapeError),
+        ((torch.tensor([1, 2]), torch.tensor([[0]])), ls.ShapeError),
         ((torch.tensor([1, 2]), torch.tensor([0]), "no tensor"), ls.ShapeError),
         ((torch.tensor([1, 2]), torch.tensor([0]), torch.ones(1, 2)), ls.ShapeError),
         ((torch.tensor([1, 2]), torch.tensor([0]), torch.ones(3)), ls.ShapeError),

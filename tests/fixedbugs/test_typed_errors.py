@@ -78,6 +78,8 @@ def test_dimensions_of_softmax_that_are_no_ints(dense, dim):
     [
         (lambda A: A.set_diag(1j), ls.DtypeError),
         (lambda A: A.norm([]), ls.DtypeError),
+        (lambda A: A.norm({}), ls.DtypeError),
+        (lambda A: A.norm(2j), ls.DtypeError),
         (lambda A: ls.from_coo([[0], [0]], [1.0], (1, 1), reduce=[]), ls.FormatError),
         (lambda A: ls.linalg.solve(A, np.array(["a"])), ls.DtypeError),
     ],

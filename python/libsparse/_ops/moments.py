@@ -87,10 +87,10 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     own = groups.source.dtype
     if dtypes.accumulator(own) != own:  # powers of halves are soon infinite
         return norm(groups.source, p, dim, keepdim, dtypes.accumulator(own)).to(own)
-    if isinstance(p, (list, tuple)) or getattr(p, "ndim", None):
-        raise DtypeError(f"norm: p is a {type(p).__name__}; expected a number or 'fro'")
     if isinstance(p, str):
         raise UnsupportedError(f"norm: p={p!r} of a sparse tensor; expected a number or 'fro'")
+    if not isinstance(p, (int, float)):
+        raise DtypeError(f"norm: p is a {type(p).__name__}; expected a real number or 'fro'")
     if p < 0 and not groups.extent:
         raise ShapeError(f"norm: p={p} of no elements ({groups.source}), which has no value; expected p from 0 on")
     size = abs(groups.source.fill)

@@ -60,7 +60,8 @@ def to_operand(value: Any, name: int | str = 0) -> Operand:
 
 def plain_number(value: Any) -> Any:
     """The number of Python that a scalar of NumPy's stands for; what is no such scalar stays as it is."""
-    return value if isinstance(value, NUMBERS) or not isinstance(value, Number) else value.item()  # type: ignore[attr-defined]
+    known = isinstance(value, NUMBERS) or not isinstance(value, Number)
+    return value if known or not hasattr(value, "item") else value.item()  # fractions and decimals have none
 
 
 def check_devices(operands: Sequence[Operand]) -> None:

@@ -137,6 +137,8 @@ class EmbeddingBag(nn.Module):
                 f"{'given' if offsets is not None else 'missing'}; expected (bags, length), or 1-D with offsets"
             )
         _check_integers("offsets", offsets, "where each bag begins")
+        if offsets.ndim != 1:
+            raise ls.ShapeError(f"EmbeddingBag: offsets have shape {tuple(offsets.shape)}; expected one dimension")
         ends = offsets.long()
         if not self.include_last_offset:
             ends = torch.cat([ends, ends.new_tensor([len(numbers)])])
