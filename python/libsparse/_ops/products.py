@@ -121,6 +121,11 @@ def sddmm(mask: Any, q: Any, kt: Any) -> Any:
     dense = not is_sparse(q) and not is_sparse(kt)
     if dense and 2 <= where.ndim < q.ndim and q.ndim == kt.ndim and not where.sparsity.format.pads:
         return _sampled_batches(where, to_operand(q, 1).values, to_operand(kt, 2).values)
+    if where.ndim < max(q.ndim, kt.ndim):
+        raise ShapeError(
+            f"sddmm: mask ({where}) has {where.ndim} dimensions, q {q.ndim} and kt {kt.ndim}; expected a mask of as many, "
+            "or dense q and kt of the same leading dimensions"
+        )
     dots = "..." if where.ndim > 2 else ""
     return einsum.einsum(f"{dots}ij,{dots}ik,{dots}kj->{dots}ij", where, q, kt, format=where.sparsity.format)
 
