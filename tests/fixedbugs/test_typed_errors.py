@@ -82,6 +82,7 @@ def test_dimensions_of_softmax_that_are_no_ints(dense, dim):
         (lambda A: A.norm(2j), ls.DtypeError),
         (lambda A: ls.from_coo([[0], [0]], [1.0], (1, 1), reduce=[]), ls.FormatError),
         (lambda A: ls.linalg.solve(A, np.array(["a"])), ls.DtypeError),
+        (lambda A: ls.linalg.solve(A, np.ones(3, np.longdouble)), ls.DtypeError),
     ],
 )
 def test_arguments_of_other_types(call, error):

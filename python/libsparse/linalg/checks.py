@@ -21,9 +21,10 @@ def taken(value: Any) -> Any:
     if not hasattr(value, "__array__"):
         return value
     array = value.__array__()  # torch shares none that are read-only, reversed or of another byte order
-    if array.dtype.kind not in "biufc":
-        raise ls.DtypeError(f"an array has dtype {array.dtype}; expected numbers")
-    return torch.as_tensor(array.astype(array.dtype.newbyteorder("="), order="C"), device="cpu")
+    try:
+        return torch.as_tensor(array.astype(array.dtype.newbyteorder("="), order="C"), device="cpu")
+    except TypeError:
+        raise ls.DtypeError(f"an array has dtype {array.dtype}; expected numbers of a dtype that torch has") from None
 
 
 def matrix(name: str, A: Any) -> None:
