@@ -123,8 +123,8 @@ def sddmm(mask: Any, q: Any, kt: Any) -> Any:
         return _sampled_batches(where, to_operand(q, 1).values, to_operand(kt, 2).values)
     if where.ndim < max(q.ndim, kt.ndim):
         raise ShapeError(
-            f"sddmm: mask ({where}) has {where.ndim} dimensions, q {q.ndim} and kt {kt.ndim}; expected a mask of as many, "
-            "or dense q and kt of the same leading dimensions"
+            f"sddmm: mask ({where}) has {where.ndim} dimensions, q {q.ndim} and kt {kt.ndim}; expected a mask of as "
+            "many, or dense q and kt of the same leading dimensions"
         )
     dots = "..." if where.ndim > 2 else ""
     return einsum.einsum(f"{dots}ij,{dots}ik,{dots}kj->{dots}ij", where, q, kt, format=where.sparsity.format)
