@@ -57,8 +57,12 @@ _ELSEWHERE = {
 
 _FUNCTIONS_ELSEWHERE = {
     **dict.fromkeys(("from_dense", "from_numpy", "to_sparse", "array", "as_tensor", "from_array"), "tensor(...)"),
-    **dict.fromkeys(("sparse_coo_tensor", "coo_matrix", "coo_array", "spmatrix", "from_ijv", "coo"), "from_coo(...)"),
-    **dict.fromkeys(("sparse_csr_tensor", "csr_matrix", "csr_array", "csr"), "from_csr(...) or from_scipy(...)"),
+    **dict.fromkeys(
+        ("sparse_coo_tensor", "coo_matrix", "coo_array", "spmatrix", "from_ijv", "coo", "coo_tensor"), "from_coo(...)"
+    ),
+    **dict.fromkeys(
+        ("sparse_csr_tensor", "csr_matrix", "csr_array", "csr", "csr_tensor"), "from_csr(...) or from_scipy(...)"
+    ),
     **dict.fromkeys(("sparse_csc_tensor", "csc_matrix", "csc_array", "csc"), "from_csc(...) or from_scipy(...)"),
     **dict.fromkeys(("sparse_bsr_tensor", "bsr_matrix", "bsr_array"), "from_bsr(...)"),
     **dict.fromkeys(("load", "load_npz", "mmread", "loadtxt"), "read(path)"),
