@@ -214,7 +214,6 @@ def test_arrays_in_graphs_of_torch(name: str) -> None:
     out = torch.compile(IN_GRAPHS[name], backend="aot_eager")(A.with_values(given)).to_dense()
     torch.testing.assert_close(out, computed(values))
     torch.testing.assert_close(torch.autograd.grad(out.sin().sum(), given)[0], gradient)
-    if (
-        name != "product"
-    ):  # which make_fx refuses, as other functions of a kernel's whose results have entries of their own
+    # make_fx refuses products, as other functions of a kernel's whose results have entries of their own.
+    if name != "product":
         torch.testing.assert_close(make_fx(computed)(values)(2 * values), computed(2 * values))

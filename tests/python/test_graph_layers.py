@@ -63,6 +63,7 @@ def test_one_kind_of_nodes(name: str, options: dict[str, Any], weighted: bool) -
 BATCHED = [
     ("GCNConv", (WIDTH, 3), {}),
     *[("SAGEConv", (WIDTH, 3), {"aggr": aggr}) for aggr in ("mean", "max")],
+    ("GINConv", (nn.Linear(WIDTH, 3),), {}),
     ("APPNP", (3, 0.1), {}),
 ]
 

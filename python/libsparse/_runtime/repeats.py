@@ -18,7 +18,7 @@ from libsparse._storage.pattern import Pattern
 
 from . import steps
 from .notes import Run, notes
-from .notes import run as noted
+from .notes import run as run_noted
 from .problem import Anew, Operand, Problem
 from .steps import Plan, Reader
 
@@ -308,8 +308,9 @@ def _planned(alike: Alike, values: list[Any], patterns: list[Pattern | None]) ->
         return None
     compute, sources, place, fill, view = known
     given = steps.operands(sources, values, patterns)
+    notes_itself = type(compute) is Anew  # what it prepares; a problem that autograd follows is noted as a whole
     try:
-        (data, pattern), runs = _noted(lambda: compute(given) if type(compute) is Anew else noted(compute, given))
+        (data, pattern), runs = _noted(lambda: compute(given) if notes_itself else run_noted(compute, given))
     except RuntimeError:  # said in its own words by the operation
         return None
     if len(runs) != 1 or (fill is None and pattern is not (None if place is None else patterns[place])):

@@ -188,7 +188,7 @@ def _contents(place: _Place, names: dict[str, Any]) -> None:
     number, level, pos, crd = place[:4]
     if crd is not None:
         lo, hi = level.formula("crd_lo", names), level.formula("crd_hi", names)
-        if not validate.within(crd, hi, lo):
+        if not validate.within(crd, hi, lo):  # before the words for an error, which take as long
             validate.bounds(place.called.array("crd", number), crd, hi, lo, _meaning(place))
     if pos is not None and level.locate:
         validate.bounds(place.called.array("pos", number), pos, place.extent, meaning=_meaning(place))

@@ -114,7 +114,7 @@ def _from_coo(
     if not isinstance(reduce, str) or reduce not in REDUCTIONS:
         raise FormatError(f"from_coo: reduce={reduce!r}; expected one of {', '.join(REDUCTIONS)}")
     vals, rows = one_an_entry(*numbers, coords.shape[1], block), coords.unbind()
-    if check and not (len(rows) > 0 and validate.within(coords, min(size))):
+    if check and not (len(rows) > 0 and validate.within(coords, min(size))):  # one look where that is enough
         for mode, row in enumerate(rows):
             validate.bounds(f"{name}[{mode}]", row, size[mode], meaning=f"dimension {mode} of shape {tuple(shape)}")
     return assembled(rows, vals, size, format, reduce)
