@@ -10,6 +10,8 @@ from torch import Tensor, nn
 import libsparse as ls
 from libsparse._storage import ordinary
 
+_FEW = 1 << 16  # numbers whose places are kept, in 512 KiB at most
+
 
 class EmbeddingBag(nn.Module):
     """For each bag of numbers, the sum, mean or maximum of these rows of a table.
@@ -111,7 +113,8 @@ class EmbeddingBag(nn.Module):
             flat, values = flat[kept], None if values is None else values[kept]
         # Each number has a place of its own, so that those of a bag are neither sorted nor compared.
         shape = len(ends) - 1, len(flat), self.num_embeddings
-        places = (_places if torch.compiler.is_compiling() else _kept_places)(len(flat), flat.dtype)
+        few = not torch.compiler.is_compiling() and len(flat) <= _FEW
+        places = (_kept_places if few else _places)(len(flat), flat.dtype)
         try:
             bags = ls.from_levels("duq", shape, (None, ends, None), (None, places, flat), values)
         except ls.IndexBoundsError:
@@ -163,7 +166,7 @@ def _places(count: int, dtype: torch.dtype) -> Tensor:
     return torch.arange(count, dtype=dtype, device="cpu")
 
 
-_kept_places = ordinary.kept(16)(_places)
+_kept_places = ordinary.kept(4)(_places)
 
 
 def _check_integers(name: str, given: Any, meaning: str) -> None:
