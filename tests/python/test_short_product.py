@@ -52,6 +52,43 @@ def test_the_product_is_that_of_dense_torch(way, format, dtype, shape):
     assert out is not None or format not in ("csr", "coo")
 
 
+@pytest.mark.parametrize(
+    ("format", "dtype", "way", "shape"),
+    pairs(["csr", "csc", "coo", "dcsr"], [*DTYPES, torch.float16, torch.uint8], WAYS, [(5, 3), (5,)]),
+)
+def test_a_matrix_without_values_is_one_at_its_entries(way, format, dtype, shape):
+    valued, x = prepared(dtype, shape, format)
+    matrix, wanted = valued.with_values(None), (valued.to_dense() != 0).to(dtype) @ x
+    for _ in range(2):
+        torch.testing.assert_close(matrix @ x, wanted)
+    out = way(matrix, x)
+    assert out is not None
+    assert out.dtype is dtype
+    torch.testing.assert_close(out, wanted)
+    torch.testing.assert_close(valued @ x, valued.to_dense() @ x)  # of the same pattern and shape
+    assert way(matrix, x.to(torch.bool)) is None
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_gradients_through_a_matrix_without_values(transposed):
+    matrix = ls.random((6, 6), 0.4).with_values(None)
+    matrix = matrix.T if transposed else matrix
+    dense = matrix.to_dense().double()
+    with torch.enable_grad():
+        for _ in range(5):
+            x, grad = torch.rand(6, 3, dtype=torch.float64, requires_grad=True), torch.rand(6, 3, dtype=torch.float64)
+            (matrix @ x).backward(grad)
+            torch.testing.assert_close(x.grad, dense.T @ grad)
+        assert torch.autograd.gradcheck(lambda x: matrix @ x, x, check_forward_ad=True, check_batched_grad=True)
+        assert torch.autograd.gradgradcheck(lambda x: (matrix @ x) ** 2, x)
+
+
+def test_strides_of_the_operand_of_a_matrix_without_values():
+    matrix, x = ls.random((6, 5), 0.5).with_values(None), torch.rand(3, 5)
+    for _ in range(4):
+        torch.testing.assert_close(matrix @ x.T, matrix.to_dense().float() @ x.T)
+
+
 def _resized(matrix, x):
     matrix.values().resize_(1)
     return matrix, x

@@ -36,19 +36,25 @@ _PRODUCTS = {
 }
 
 
-def multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor | None:
+def multiply(pattern: Pattern, values: Tensor | None, dense: Tensor) -> Tensor | None:
     """The product of a matrix and a dense operand of its dtype, which no transform of torch has changed.
 
     None where there is no short way.
+
+    Args:
+        pattern: The matrix's.
+        values: Its values, None of a matrix that has none: it is 1 at its entries.
+        dense: (columns, n) or (columns,).
     """
-    followed = torch.is_grad_enabled() and (values.requires_grad or dense.requires_grad)
+    wants_grad = dense.requires_grad or (values is not None and values.requires_grad)
+    followed = wants_grad and torch.is_grad_enabled()
     prepared = _product(pattern, values, dense)
     direct = None if prepared is None else prepared.variant.direct
     if prepared is None or direct is None or (_profiled() and not followed):
         return None
-    values = stored(pattern, values)
+    values = None if values is None else stored(pattern, values)
     if not followed and notes.notes.runs is None:
-        return direct(values, dense, threads.count())
+        return _computed(direct, values, dense)
     operands = [Operand(pattern, values), Operand(None, dense)]
     return notes.run(functools.partial(_follow, prepared) if followed else prepared, operands)[0]
 
@@ -77,14 +83,14 @@ class PreparedProduct(tape.Node):
         direct = self.prepared.variant.direct
         if direct is None or _profiled():  # the variant has been replaced by one without a short way
             return dispatch.run(self.problem, self.operands(datas))[0], None
-        return direct(datas[0], datas[1], threads.count()), None
+        return _computed(direct, *datas), None
 
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
         pattern, (values, dense) = self.patterns[0], datas
         assert pattern is not None
-        values = stored(pattern, values)
+        values = None if values is None else stored(pattern, values)
         found: list[Tensor | None] = [None, None]
         short = not torch.is_grad_enabled()
         if short and 0 in grad.stride():  # as that of a sum, which kernels read as a copy
@@ -94,7 +100,7 @@ class PreparedProduct(tape.Node):
                 found[0] = _run(_sampled(pattern, grad, dense), pattern, grad, conjugate(dense))
             if wanted[1]:
                 product = _product(pattern, values, grad, transposed=True)
-                found[1] = _run(product, pattern, conjugate(values), grad)
+                found[1] = _run(product, pattern, None if values is None else conjugate(values), grad)
         left = [want and data is None for want, data in zip(wanted, found, strict=True)]
         if any(left):
             operands, result = self.operands((values, dense)), Operand(None, grad)
@@ -124,7 +130,12 @@ class Once:
         return self
 
 
-def _run(prepared: Prepared | Once | None, pattern: Pattern, first: Tensor, second: Tensor) -> Tensor | None:
+def _computed(direct: Direct, first: Tensor | None, second: Tensor) -> Tensor:
+    """The product of values, None where the matrix has none, and a dense operand."""
+    return direct(second, threads.count()) if first is None else direct(first, second, threads.count())
+
+
+def _run(prepared: Prepared | Once | None, pattern: Pattern, first: Tensor | None, second: Tensor) -> Tensor | None:
     """Computes by the short way of the present variant, which another thread may replace by one without.
 
     While torch's profiler runs, the same problem is computed by the usual way, which the profiler and `ls.tune` see.
@@ -132,20 +143,24 @@ def _run(prepared: Prepared | Once | None, pattern: Pattern, first: Tensor, seco
     if prepared is not None and _profiled():
         sampled = prepared.problem.pattern_of is not None
         matrix = Operand(pattern, None if sampled else first)
-        others = [Operand(None, x) for x in ((first, second) if sampled else (second,))]
+        others = [Operand(None, x) for x in ((first, second) if sampled else (second,)) if x is not None]
         return dispatch.run(prepared.problem, [matrix, *others])[0]
     direct = None if prepared is None else prepared.variant.direct
-    return None if direct is None else direct(first, second, threads.count())
+    return None if direct is None else _computed(direct, first, second)
 
 
-def _product(pattern: Pattern, values: Tensor, dense: Tensor, *, transposed: bool = False) -> Prepared | Once | None:
+def _product(
+    pattern: Pattern, values: Tensor | None, dense: Tensor, *, transposed: bool = False
+) -> Prepared | Once | None:
     """The prepared product of the matrix, or its transpose, with a dense operand."""
     shape: Any = dense.shape if dense.is_contiguous() else (dense.shape, dense.stride())
     name = (True, shape) if transposed else shape
+    name = (None, name) if values is None else name
     known: Prepared | None = pattern.fast.get(name)
     if known is not None and known.dtype == dense.dtype and known.variant.direct is not None:
         return known
-    operands = [Operand(pattern, _unfollowed(values)), Operand(None, _unfollowed(dense))]
+    data = None if values is None else _unfollowed(values)
+    operands = [Operand(pattern, data), Operand(None, _unfollowed(dense))]
     return _prepare(name, _PRODUCTS[transposed, dense.ndim], operands)
 
 

@@ -235,6 +235,8 @@ def short(a: Any, b: Any) -> Tensor | None:
     fits = len(pattern.shape) == 2 and 0 < b.ndim <= 2 and b.shape[0] == pattern.shape[1]
     if tape.is_changed() or tape.is_traced(operands := (source, Operand(None, b))) or tape.is_transformed(operands):
         return None
-    if not fits or values is None or source.fill != 0 or values.dtype != b.dtype or b.is_neg() or b.is_conj():
+    # A bool times a bool is a count, of another dtype.
+    alike = b.dtype is not torch.bool if values is None else values.dtype == b.dtype
+    if not fits or not alike or source.fill != 0 or b.is_neg() or b.is_conj():
         return None
     return prepared_products.multiply(pattern, values, b)

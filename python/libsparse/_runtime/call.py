@@ -20,7 +20,7 @@ from libsparse._storage.pattern import Pattern
 
 from . import blocks, discovery, layout, tally
 from .arrays import Moved, carrying, input_array, is_relaid, level_array, pattern_arrays, read_order, strides
-from .direct import Direct, Way, held, in_order, second_in_order, way_among
+from .direct import Direct, Way, held, in_order, last_in_order, way_among
 from .problem import Operand, Problem, stored, stored_values
 from .status import check
 
@@ -33,7 +33,7 @@ class Call:
 
     Attributes:
         kernel: The kernel.
-        direct: The shortest way to run it, for calls of two arrays of values; None until `make_direct` finds one.
+        direct: The shortest way to run it, with one or two arrays of values; None until `make_direct` finds one.
         plain: What computes with values that are not kept as the kernel reads them; None where it reads all in place.
         orders: The orders in which dense operands are read.
         shape, dtype: Those of the result.
@@ -237,14 +237,14 @@ class Call:
         self.direct = self.shortest(operands)
 
     def shortest(self, operands: Sequence[Operand]) -> Direct | None:
-        """The shortest way, where operand 0 is the only sparse one and the kernel reads two arrays of values."""
+        """The shortest way, where operand 0 is the only sparse one and the kernel reads one or two arrays."""
         shares = self.kernel.pattern_of == 0 and self._sharing(operands[0].pattern) is operands[0].pattern
         known = self.is_dense or (shares and not self._convert)
         run, numbers, orders = (self.direct_on(operands) if known else None) or (None, (), ())
-        if run is None or len(numbers) != 2 or orders[numbers[0]] is not None:
+        if run is None or not (numbers == [1] or (len(numbers) == 2 and orders[numbers[0]] is None)):
             return None
-        order = orders[numbers[1]]
-        return run if order is None else second_in_order(run, order)
+        order = orders[numbers[-1]]
+        return run if order is None else last_in_order(run, order)
 
     def direct_on(self, operands: Sequence[Operand]) -> tuple[Direct, list[int], list[tuple[int, ...] | None]] | None:
         """The shortest way to run on operands like these; None where the kernel finds a pattern, or copies values.

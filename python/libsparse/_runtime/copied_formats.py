@@ -12,7 +12,7 @@ from libsparse._storage.statistics import places
 
 from .call import Call
 from .direct import FLOATS
-from .problem import Operand, Problem, stored_values
+from .problem import Operand, Problem
 
 _HEIGHT = 8  # rows of a slice, which are computed in lanes
 _WINDOW = 4096  # rows that are sorted by their lengths where slices of neighbours would be padded too much
@@ -37,7 +37,8 @@ def of(call: Call, problem: Problem, operands: Sequence[Operand], number: int) -
     else:
         wide = call.is_dense and _reads_long_rows(problem, operands, number, base)
         found = [_in_blocks(base) if wide and _has_room(operands[number], _FILLED) else None, read]
-    return [format for format in found if format is not None]
+    padded = operands[number].data is not None  # there is no padding without values
+    return [format for format in found if format is not None and (padded or not format.pads)]
 
 
 def turned(call: Call, problem: Problem, operands: Sequence[Operand], number: int) -> Format | None:
@@ -55,8 +56,13 @@ def turned(call: Call, problem: Problem, operands: Sequence[Operand], number: in
 
 def _has_room(operand: Operand, places: float) -> bool:
     """Whether another copy of a pattern and its values may be kept, of so many places for each entry."""
-    pattern, values = operand.sparsity, stored_values(operand)
-    return _fits(pattern, int(places * pattern.size * (values.element_size() + pattern.index_dtype.itemsize)))
+    pattern = operand.sparsity
+    return _fits(pattern, int(places * pattern.size * (value_size(operand) + pattern.index_dtype.itemsize)))
+
+
+def value_size(operand: Operand) -> int:
+    """The bytes of a value of a sparse operand; 0 where it is only a pattern."""
+    return 0 if operand.data is None else operand.data.element_size()
 
 
 def _fits(pattern: Pattern, added: int) -> bool:

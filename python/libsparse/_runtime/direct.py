@@ -204,9 +204,9 @@ def in_order(run: Direct) -> Direct:
     return direct
 
 
-def second_in_order(run: Direct, order: tuple[int, ...]) -> Direct:
-    """A function whose second operand is copied into the order in which the kernel reads it."""
-    return lambda values, dense, number, **into: run(values, contiguous(dense, order), number, **into)
+def last_in_order(run: Direct, order: tuple[int, ...]) -> Direct:
+    """A function whose last operand is copied into the order in which the kernel reads it."""
+    return lambda *values, **into: run(*values[:-2], contiguous(values[-2], order), values[-1], **into)
 
 
 def is_native(function: object) -> bool:

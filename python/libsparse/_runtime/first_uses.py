@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .call import Call
-from .problem import Operand
+from .problem import Operand, of_product
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -62,18 +62,18 @@ class Settling:
         """The shortest way, where the call has one: of a matrix and a dense operand."""
         return None if self._call.direct is None else self._product
 
-    def _product(self, values: Tensor, dense: Tensor, number: int, **into: Tensor) -> Tensor:
+    def _product(self, *given: Any, **into: Tensor) -> Tensor:
         prepared, short = self._prepared(), self._call.direct
         assert short is not None
         pattern = None if prepared is None or prepared.pattern is None else prepared.pattern()
         if pattern is not None:
-            operands = [Operand(pattern, values), Operand(None, dense)]
+            operands = of_product(pattern, *given)
             call = self._settled(operands)
             if isinstance(call, Call) and call.direct is None:
                 call.make_direct(operands)
             if call is not self:
                 short = call.direct or short
-        return short(values, dense, number, **into)
+        return short(*given, **into)
 
     def _settled(self, operands: Sequence[Operand]) -> Any:
         """What computes the problem now."""

@@ -31,7 +31,7 @@ from libsparse._storage.pattern import Pattern
 
 from . import copied_formats, tally
 from .call import Call
-from .problem import Operand, Problem, stored_values
+from .problem import Operand, Problem, of_product
 from .requests import to_request
 
 _PRICE = 0.01  # seconds of calls from which on what a copy needs is compiled, once for all programs on the machine
@@ -109,13 +109,13 @@ class Trial:
         """The shortest way, which is taken where the call has one: of a matrix and a dense operand."""
         return None if self._call.direct is None else self._product
 
-    def _product(self, values: Tensor, dense: Tensor, number: int, **into: Tensor) -> Tensor:
+    def _product(self, *given: Any, **into: Tensor) -> Tensor:
         prepared, short = self._prepared(), self._call.direct
         pattern = None if prepared is None or prepared.pattern is None else prepared.pattern()
         if pattern is not None and not into:
-            return self([Operand(pattern, values), Operand(None, dense)])[0]
+            return self(of_product(pattern, *given))[0]
         assert short is not None
-        return short(values, dense, number, **into)
+        return short(*given, **into)
 
     def __call__(self, operands: Sequence[Operand]) -> Result:
         """Computes one way or the other."""
@@ -135,9 +135,11 @@ class Trial:
         return self._turn(prepared, operands, self._copy)
 
     def _last(self, operand: Operand) -> bool:
-        """Whether values are those of the first call of the trial, and nobody has written to them."""
+        """Whether values are as in the first call of the trial: the same, and nobody has written to them; or none."""
         values = operand.data
-        if values is None or values.is_inference():
+        if values is None:
+            return True
+        if values.is_inference():
             return False
         if self._seen is None:
             self._seen = weakref.ref(values), values._version
@@ -303,16 +305,17 @@ def _with_copy(
     call: Call, problem: Problem, operands: Sequence[Operand], number: int, format: Format, build: Build
 ) -> Call | None:
     """What computes with a copy of an operand in another format; None where that takes more than a kernel."""
-    pattern, values = operands[number].sparsity, stored_values(operands[number])
+    pattern, values = operands[number].sparsity, operands[number].data
     there, conversion = [*operands], pattern.converted(format)
     converted = conversion.pattern
-    if not copied_formats.is_small(pattern, converted, values.element_size()):
+    if not copied_formats.is_small(pattern, converted, copied_formats.value_size(operands[number])):
         return None
-    there[number] = operands[number]._replace(pattern=converted, data=values.new_empty(1).expand(converted.size))
+    data = None if values is None else values.new_empty(1).expand(converted.size)
+    there[number] = operands[number]._replace(pattern=converted, data=data)
     found = build(problem, there, measured=False)
     if not isinstance(found, Call) or found.is_relaid != call.is_relaid or number in found.kernel.convert:
         return None
     copy = found.reading(number, format)
-    if conversion.source is not None or conversion.target is not None:
+    if values is not None and (conversion.source is not None or conversion.target is not None):
         copy.in_place_of(call.plain or call, {number: carried(pattern, format)}).carry(operands)
     return copy

@@ -36,11 +36,11 @@ int is_watched(void)
 	return watched;
 }
 
-/* Whether autograd follows the product; -1 with an exception. */
+/* Whether autograd follows the product with values, which are None where there are none; -1 with an exception. */
 static int is_followed(PyObject *values, PyObject *other)
 {
 	int yes = grad_enabled() ? truth_of(other, n_requires_grad) : 0;
-	return yes == 0 && grad_enabled() ? truth_of(values, n_requires_grad) : yes;
+	return yes == 0 && values != Py_None && grad_enabled() ? truth_of(values, n_requires_grad) : yes;
 }
 
 /* Whether a tensor is an array in memory of a dtype, as a kernel reads it. */
@@ -139,21 +139,50 @@ static PyObject *product(const Direct *direct, PyObject *matrix, PyObject *value
 	return out;
 }
 
+/* The same with a matrix that has no values. */
+static PyObject *product_of_pattern(const Direct *direct, PyObject *other)
+{
+	PyObject *out = NULL;
+	Handle operand;
+	int64_t threads = count_threads();
+	if (threads < 0 || is_watched() || is_followed(Py_None, other) || is_lazy(other, direct->dtype) ||
+	    tensor_from_object(other, &operand))
+		return NULL;
+	if (is_array(operand, direct->dtype))
+		out = run(direct, &operand, threads, NULL);
+	delete_tensor(operand);
+	return out;
+}
+
+/* The name of a product in a pattern's dictionary: the shape of the dense operand, with None where there are no values. */
+static PyObject *product_name(PyObject *other, PyObject *values)
+{
+	PyObject *shape = PyObject_GetAttr(other, n_shape);
+	if (shape == NULL || values != Py_None)
+		return shape;
+	PyObject *name = PyTuple_Pack(2, Py_None, shape);
+	Py_DECREF(shape);
+	return name;
+}
+
 /* The same, with the kernel that the pattern keeps for the shape of the dense operand. */
 static PyObject *short_product(PyObject *matrix, PyObject *other)
 {
-	PyObject *fast = PyObject_GetAttr(matrix, n_fast), *values = NULL, *variant = NULL, *direct = NULL, *out = NULL;
-	PyObject *shape = fast == NULL ? NULL : PyObject_GetAttr(other, n_shape);
-	PyObject *known = shape == NULL ? NULL : PyDict_GetItemWithError(fast, shape);
+	PyObject *fast = PyObject_GetAttr(matrix, n_fast), *variant = NULL, *direct = NULL, *out = NULL;
+	PyObject *values = fast == NULL ? NULL : PyObject_GetAttr(matrix, n_held);
+	PyObject *name = values == NULL ? NULL : product_name(other, values);
+	PyObject *known = name == NULL ? NULL : PyDict_GetItemWithError(fast, name);
 	Py_XINCREF(known); /* another thread may clear the dictionary */
 	if (known != NULL && (variant = PyObject_GetAttr(known, n_variant)) != NULL &&
 	    (direct = PyObject_GetAttr(variant, n_direct)) != NULL) {
 		const Held *held = Py_TYPE(direct) == held_type ? (Held *)direct : NULL;
-		if ((held != NULL || Py_TYPE(direct) == direct_type) && (values = PyObject_GetAttr(matrix, n_held)) != NULL)
+		if (values == Py_None)
+			out = Py_TYPE(direct) == direct_type ? product_of_pattern((Direct *)direct, other) : NULL;
+		else if (held != NULL || Py_TYPE(direct) == direct_type)
 			out = product(held == NULL ? (Direct *)direct : held->run, matrix, values, other, held);
 	}
 	Py_XDECREF(fast);
-	Py_XDECREF(shape);
+	Py_XDECREF(name);
 	Py_XDECREF(known);
 	Py_XDECREF(variant);
 	Py_XDECREF(direct);

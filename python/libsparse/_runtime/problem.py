@@ -280,6 +280,12 @@ def stored(pattern: Pattern, values: Tensor) -> Tensor:
     return values if values.is_contiguous() else values.contiguous()
 
 
+def of_product(pattern: Pattern, *given: Any) -> list[Operand]:
+    """A matrix and a dense operand; given are values, if the matrix has some, the dense one, and how many threads."""
+    *values, dense, _ = given
+    return [Operand(pattern, values[0] if values else None), Operand(None, dense)]
+
+
 def stored_values(operand: Operand) -> Tensor:
     """The values of a sparse operand that has some, as kernels read them."""
     assert operand.pattern is not None

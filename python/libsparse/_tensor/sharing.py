@@ -72,7 +72,7 @@ def hold(attributes: dict[str, Any], operand: Operand) -> None:
     pattern, (_, values, fill) = operand.sparsity, operand
     attributes["_whole"], attributes["_node"] = operand, None
     attributes["_pattern"], attributes["_held"], attributes["_fill"] = pattern, values, fill
-    attributes["_fast"] = pattern.fast if values is not None and fill == 0 else {}
+    attributes["_fast"] = pattern.fast if fill == 0 else {}
 
 
 def share(source: Any, tensor: _T) -> _T:

@@ -29,17 +29,19 @@ def multiply_in_python(matrix: Any, other: Any) -> Tensor | None:
     if type(other) not in PLAIN:
         return None
     try:
-        # Nothing is kept for a matrix without values, or with a fill value.
-        known = matrix._fast.get(other.shape if other.is_contiguous() else (other.shape, other.stride()))
+        # Nothing is kept for a matrix with a fill value.
+        name = other.shape if other.is_contiguous() else (other.shape, other.stride())
+        known = matrix._fast.get((None, name) if values is None else name)
         if (
             known is not None
-            and values.dtype is (dtype := known.dtype)
-            and other.dtype is dtype
+            and other.dtype is (dtype := known.dtype)
             and other.is_cpu
             and not other.is_neg()
             and not other.is_conj()
-            and values.is_contiguous()
-            and values.numel() == matrix._pattern.size
+            and (
+                values is None
+                or (values.dtype is dtype and values.is_contiguous() and values.numel() == matrix._pattern.size)
+            )
             and forward_ad._current_level < 0
             and not _dispatch_modes()
             and not _profiled()
@@ -47,11 +49,12 @@ def multiply_in_python(matrix: Any, other: Any) -> Tensor | None:
             and _in_transform() is None
             and _jit_trace() is None
         ):
-            if _grad_enabled() and (other.requires_grad or values.requires_grad):
+            if _grad_enabled() and (other.requires_grad or (values is not None and values.requires_grad)):
                 return _followed(matrix, known, values, other)
             direct = known.variant.direct
             if direct is not None:
-                out: Tensor = direct(values, other, threads.count())
+                number = threads.count()
+                out: Tensor = direct(other, number) if values is None else direct(values, other, number)
                 return out
     except RuntimeError:
         pass  # torch's sparse tensors have no strides, those inside of torch.func's transforms no memory
@@ -62,11 +65,11 @@ def multiply_into(matrix: Any, other: Any, out: Any) -> Tensor | None:
     """`out` with the product of a matrix and a contiguous operand, where its kernel can write it there; else None."""
     if type(other) not in PLAIN or type(out) not in PLAIN or tape.is_watched() or forward_ad._current_level >= 0:
         return None
+    values: Any = matrix._held
     known = matrix._fast.get(other.shape)
-    direct = None if known is None else known.variant.direct
-    if direct is None:
+    if values is None or known is None or (direct := known.variant.direct) is None:
         return None
-    tensors = values, _, _ = matrix._held, other, out
+    tensors = values, other, out
     if not all([t.is_cpu and t.dtype is known.dtype and t.layout is torch.strided for t in tensors]):
         return None
     shape = (matrix.shape[0], *other.shape[1:])
@@ -89,7 +92,7 @@ def _memory(tensor: Tensor) -> tuple[int, int]:
     return (begin := tensor.data_ptr()), begin + tensor.nbytes
 
 
-def _followed(matrix: Any, known: Prepared, values: Tensor, other: Tensor) -> Tensor:
+def _followed(matrix: Any, known: Prepared, values: Tensor | None, other: Tensor) -> Tensor:
     """The product as a node of autograd's graph, the one of the last product where it is the same."""
     node = matrix._node
     if node is None or node.prepared is not known:

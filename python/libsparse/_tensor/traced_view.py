@@ -70,7 +70,7 @@ class TracedView:
     @_computed
     def _fast(self: Any) -> dict[Any, Any]:
         """The products that the pattern has prepared."""
-        fast: dict[Any, Any] = self._pattern.fast if self._fill == 0 and self._held is not None else {}
+        fast: dict[Any, Any] = self._pattern.fast if self._fill == 0 else {}
         return fast
 
     def __tensor_flatten__(self) -> tuple[list[str], tuple[Any, ...]]:
