@@ -327,18 +327,6 @@ def test_values_that_are_read_in_another_order_are_copied_soon() -> None:
     assert copies(A) == ["values bsc(4,4)"]
 
 
-def test_a_matrix_without_values_goes_on_by_its_transpose() -> None:
-    P = matrix().with_values(None)
-    x = torch.linspace(-1, 1, ROWS)
-    wanted = P.to_dense().T.double() @ x.double()
-    found = [P.T @ x for _ in range(CALLS)]
-    torch.testing.assert_close(found[0].double(), wanted, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(found[-1].double(), wanted, rtol=1e-4, atol=1e-4)
-    assert len({tuple(each.tolist()) for each in found}) == 2
-    assert not copies(P)
-    assert any(isinstance(v, Call) and v.reads for v in variants(P.T))
-
-
 def test_a_trial_ends_early_where_one_way_is_clearly_faster(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lasting._differ(([3.0, 2.5, 2.6], [2.0, 1.0]))
     assert lasting._differ(([1.0, 2.0], [2.5, 3.0]))
