@@ -64,6 +64,32 @@ func TestRowsAreCopied(t *testing.T) {
 	}
 }
 
+func TestRowsOfAMatrixWithoutValuesAreOne(t *testing.T) {
+	r := gathering("ij,jk->ik", "ds", "ds")
+	r.Operands[1].PatternOnly, r.Operands[1].Dtype, r.Output.Dtype = true, "bool", "bool"
+	n, err := Single(r, avx2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Lower(); err != nil {
+		t.Fatal(err)
+	}
+	call := &execute.Call{
+		Assignment: n.Assignment, Kernel: n.Kernel, Shape: []int{2, 3}, Threads: 1, Extents: map[index.Var]int{"i": 2, "j": 2, "k": 3},
+		Stored: map[*index.Tensor]*format.Data{
+			n.Operands[0]: {Format: format.Selection, Shape: []int{2, 2}, Pos: make([][]int64, 2), Crd: [][]int64{nil, {1, 0}}},
+			n.Operands[1]: {Format: format.MustParse("ds"), Shape: []int{2, 3}, Pos: [][]int64{nil, {0, 1, 3}}, Crd: [][]int64{nil, {0, 1, 2}}},
+		},
+	}
+	got, err := call.Result(func(fn string, args []ir.Arg) (int64, error) { return ir.Run(n.Loops, fn, args) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got.Crd[1], []int64{1, 2, 0}) || slices.Contains(got.Vals, dtype.Int(dtype.Bool, 0)) {
+		t.Errorf("columns %v and values %v", got.Crd[1], got.Vals)
+	}
+}
+
 func TestRowsThatDoNotExistAreRefused(t *testing.T) {
 	for _, row := range []int64{3, -1} {
 		if _, err := gathered(t, []int64{0, row}); err == nil || !strings.Contains(err.Error(), "status 3") {

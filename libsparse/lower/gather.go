@@ -14,14 +14,16 @@ import (
 // Rows of a compressed matrix that a selection names are copied one by one: a product with a matrix that stores one entry a row
 // needs no workspace, so there is nothing to schedule.
 
-// Gather reports whether a is the product of a selection and a matrix with compressed rows, in the format of that matrix.
+// Gather reports whether a is the product of a selection and a matrix with compressed rows, in the format of that matrix. One without
+// values is 1 at its entries.
 func Gather(a bind.Assignment) bool {
 	by, from, ok := selected(a)
-	if !ok || a.Of(by.Tensor).Permuted || a.Of(from.Tensor).Permuted || from.Tensor.PatternOnly {
+	if !ok || a.Of(by.Tensor).Permuted || a.Of(from.Tensor).Permuted {
 		return false
 	}
 	f, to := a.Of(from.Tensor).Format, a.Result()
-	if !slices.Equal(f.Levels, compressedRows.Levels) || !to.Format.Equal(f) || to.SamePattern != nil || a.LHS.Tensor.Elem != from.Tensor.Elem {
+	copied := from.Tensor.PatternOnly || a.LHS.Tensor.Elem == from.Tensor.Elem
+	if !slices.Equal(f.Levels, compressedRows.Levels) || !to.Format.Equal(f) || to.SamePattern != nil || !copied {
 		return false
 	}
 	vars := slices.Clone(from.Vars)
@@ -69,7 +71,13 @@ func gatherKernel(p *cin.Program) *Kernel {
 		g.lowerer = newLowerer(p, s)
 		return returnOK(name, body(g))
 	}
-	values := func(g gather) []ir.Stmt { return g.fill(s.vals(from.Tensor), s.vals(to)) }
+	value := func(q *ir.Var) ir.Expr {
+		if from.Tensor.PatternOnly {
+			return ir.Number(1, to.Elem)
+		}
+		return ir.At(s.vals(from.Tensor), q)
+	}
+	values := func(g gather) []ir.Stmt { return g.fill(value, s.vals(to)) }
 	count := func(g gather) []ir.Stmt { return g.measure(s.counts[1]) }
 	funcs := []*ir.Func{function(AssembleName, count), function(ComputeName, values)}
 	return &Kernel{Assembled: true, Layout: s.layout, Module: &ir.Module{Slots: s.slots, Funcs: funcs}}
@@ -87,12 +95,12 @@ func (g gather) measure(count *ir.Var) []ir.Stmt {
 	return append(append(out, refuseLarge(total, g.to.Pos.Elem)...), ir.Set(count, total))
 }
 
-// fill copies the rows on threads.
-func (g gather) fill(from, to *ir.Array) []ir.Stmt {
+// fill copies the rows on threads; value is that of an entry of the matrix.
+func (g gather) fill(value func(q *ir.Var) ir.Expr, to *ir.Array) []ir.Stmt {
 	i, row, q, moved := g.Index("i"), g.Index("row"), g.Index("q"), g.Index("moved")
 	copied := ir.Loop(
 		q, ir.IndexAt(g.from.Pos, row), ir.IndexAt(g.from.Pos, ir.Next(row)),
-		ir.Put(g.to.Crd, ir.Add(moved, q), ir.IndexAt(g.from.Crd, q)), ir.Put(to, ir.Add(moved, q), ir.At(from, q)),
+		ir.Put(g.to.Crd, ir.Add(moved, q), ir.IndexAt(g.from.Crd, q)), ir.Put(to, ir.Add(moved, q), value(q)),
 	)
 	loop := ir.Count(
 		i, g.rows, ir.Let(row, ir.IndexAt(g.by, i)),

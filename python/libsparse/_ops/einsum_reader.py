@@ -137,9 +137,7 @@ def _mean(question: Einsum, operands: Sequence[Operand]) -> Tensor | None:
 
     extents = tuple(o.shape for n, o in enumerate(operands) if n != number)
     kept_weights = pattern.derive(("reciprocals of terms", question.inputs, question.output, extents, dtype), weigh)
-    # of a function of an operand, so that repeated calls know where they come from
-    source = next((o.data for o in operands if o.data is not None), kept_weights)
-    weights = notes.apply(lambda _: kept_weights, source)
+    weights = notes.apply(lambda: kept_weights)  # so that repeated calls know where they come from
     weighted = question._replace(inputs=(kept, *question.inputs), reduce="sum")
     data, found = contraction.contract(weighted, (Operand(None, weights), *operands))
     return data if found is None else None

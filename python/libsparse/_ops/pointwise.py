@@ -65,6 +65,8 @@ def apply(
     parts = [_part(value, n) for n, value in enumerate((*args, *(kwargs or {}).values()))]
     operands = [part for part in parts if isinstance(part, Operand)]
     shape = operands[0].shape if len(operands) == 1 else alignment.broadcast_shape(operands, name)
+    if not kwargs and len(parts) == 2 and (found := union.of_patterns(name, operands)) is not None:
+        return found
     if any(operand.pattern is None for operand in operands):
         absorbs = [parts[n] for n in absorbing if _absorbs(parts[n])]
         if not absorbs:

@@ -65,6 +65,13 @@ class Groups:
             stored = to_format(stored, pattern.format.compressed)
         return contraction.contract(_over(self.kept, pattern.ndim, how, dtype), [stored])[0]
 
+    def total(self, dtype: torch.dtype) -> Tensor:
+        """The sum of the entries of each group."""
+        source = self.source
+        if source.data is not None or not source.ndim:
+            return self.reduce(self.entries, dtype=dtype)
+        return contraction.contract(_over(self.kept, source.ndim, "sum", dtype), [source])[0]  # each counts as one
+
     def count(self) -> Tensor:
         """How many elements of each group are stored."""
         pattern, device = self.source.sparsity, self.source.values.device
@@ -132,7 +139,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtyp
     groups = Groups(input, dim)
     target = dtype or _summed(groups.source.dtype)
     if groups.source.fill == 0:
-        return groups.shaped(groups.reduce(groups.entries, dtype=target), keepdim)
+        return groups.shaped(groups.total(target), keepdim)
     wide = dtypes.accumulator(target)  # half precision does not count the elements
     fill = groups.fill.to(target).to(wide)
     total = plus(groups.reduce(groups.entries, dtype=wide), groups.beside(fill, target).to(wide))

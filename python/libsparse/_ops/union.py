@@ -14,7 +14,7 @@ from libsparse._autograd import tape
 from libsparse._lang import dtypes, operations
 from libsparse._lang.errors import DtypeError, ShapeError, ToolchainError
 from libsparse._runtime import dispatch, notes
-from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -119,6 +119,31 @@ def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Patt
     except ToolchainError:  # there is no compiler, and torch can do it, too
         return None
     return None if found is None else (data, found)
+
+
+_UNITES = frozenset({"add", "or", "bitwise_or", "max"})  # of truth values, a sum is a disjunction
+_INTERSECTS = frozenset({"mul", "and", "bitwise_and", "min"})
+
+
+def of_patterns(title: str, operands: Sequence[Operand]) -> Operand | None:
+    """A function of two tensors of one shape that are only patterns, which is only a pattern; None of others.
+
+    Args:
+        title: The name of torch's function.
+        operands: Its operands.
+    """
+    name = operations.ALIASES.get(title, title)
+    if len(operands) != 2 or not (name in _UNITES or name in _INTERSECTS):
+        return None
+    a, b = operands
+    plain = a.data is None and b.data is None and a.pattern is not None and b.pattern is not None
+    if not plain or a.shape != b.shape or tape.is_seen(operands):
+        return None
+    if name in _UNITES:
+        return Operand(alignment.union([a.sparsity, b.sparsity]), None)
+    letters = tuple(string.ascii_lowercase[: a.ndim])
+    _, pattern = contraction.contract(Einsum((letters, letters), letters, a.sparsity.format), operands)
+    return Operand(pattern, None)
 
 
 _on_few: dict[Problem, int] = {}  # how often each function has been called on few entries

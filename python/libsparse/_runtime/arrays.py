@@ -157,7 +157,7 @@ def carrying(
     for number, wanted in convert.items():
         conversion = operands[number].sparsity.converted(wanted)
         moved = (conversion.source is not None) != (number in permuted) or conversion.target is not None
-        if moved and number not in kept:
+        if moved and number not in kept and operands[number].data is not None:
             return None
         found[number] = conversion
     return found

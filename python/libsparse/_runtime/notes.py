@@ -13,8 +13,6 @@ from libsparse._lang.records import NamedTuple
 from libsparse._storage import ordinary
 from libsparse._storage.pattern import Pattern
 
-from .problem import Operand
-
 _ARITHMETIC = frozenset({torch.mul, torch.div, torch.add, torch.sub, Tensor.__truediv__})
 _EXACT = 2.0**53  # up to which integers are floats
 
@@ -50,13 +48,13 @@ class _Notes(threading.local):
 notes = _Notes()
 
 
-def run(problem: Any, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
+def run(problem: Any, operands: Sequence[Any]) -> tuple[Tensor, Pattern | None]:
     """Computes a problem, noted where notes are taken; what it runs itself is not.
 
     Args:
         problem: It is called with the operands, and may be called again with others like them: a prepared problem, or
             one that autograd follows.
-        operands: The operands.
+        operands: Its operands (`problem.Operand`).
     """
     runs = notes.runs
     if runs is None:

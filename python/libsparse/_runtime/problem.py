@@ -17,6 +17,8 @@ from libsparse._lang.user_functions import Definition
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
+from . import notes
+
 if TYPE_CHECKING:
     from libsparse._compiler import kernel
 
@@ -60,7 +62,7 @@ class Operand(NamedTuple):
         """The values of a sparse tensor, ones where it is only a pattern; or the dense tensor."""
         if self.data is not None:
             return self.data
-        return torch.ones(1, dtype=torch.bool, device="cpu").expand(self.sparsity.size)
+        return notes.apply(_ones, self.sparsity.size)
 
     @property
     def sparsity(self) -> Pattern:
@@ -91,6 +93,11 @@ class Operand(NamedTuple):
         """Shape and format, for messages."""
         kind = "dense" if self.pattern is None else str(self.pattern.format)
         return f"shape {tuple(self.shape)}, format {kind}"
+
+
+def _ones(count: int) -> Tensor:
+    """The values of a tensor that is only a pattern."""
+    return torch.ones(1, dtype=torch.bool, device="cpu").expand(count)
 
 
 class Problem(NamedTuple):

@@ -162,7 +162,8 @@ class Reader:
                 return None
             needed.update(n for n in sources or () if number in needed and n is not None)
         pattern = _number(wanted.pattern, self._patterns)
-        if self._reads_all and not needed.issuperset(range(first)):
+        valued = {n for n in range(first) if self._given[n] is not None}  # of a pattern everything is known
+        if self._reads_all and not needed >= valued:
             return None
         needed.update(range(first))
         kept = None if pattern in needed else self._kept(wanted.pattern)
@@ -182,10 +183,12 @@ class Reader:
         anew = getattr(runs[0].function, "anew", None) if len(runs) == 1 else None
         if anew is None or type(wanted.data) is not Tensor:
             return None
+        patterns = self._patterns[: self._first]
         run, found = runs[0], self._sources(runs[0])
-        if found is None or (self._reads_all and not {*found} >= {*range(self._first)}):
+        read = {_number(p, patterns) if self._given[n] is None else n for n, p in enumerate(patterns)}
+        if found is None or (self._reads_all and not {*found} >= read):
             return None
-        place = None if sparse else _number(run.pattern, self._patterns[: self._first])
+        place = None if sparse else _number(run.pattern, patterns)
         known = wanted.pattern is run.pattern if sparse else (place is None) == (run.pattern is None)
         if not known or not _same(wanted.data, run.data) or self._versions != [*map(version, self._given)]:
             return None
@@ -198,9 +201,10 @@ class Reader:
         return anew(), sources, place, wanted.fill if sparse else None, view
 
     def _only_pattern(self, result: Operand) -> Plan | None:
-        """The plan of a result with the values of the only argument, and a pattern that is kept with its pattern."""
+        """The plan of a result with the values of the only argument, if there are any, and a pattern that is kept."""
         place = self._kept(result.pattern)
-        if place is None or len(self._given) != 1 or result.data is not self._given[0]:
+        alone = len(self._given) == 1 or not any([data is not None for data in self._given])
+        if place is None or not alone or result.data is not self._given[-1]:
             return None
         return (), place, result.fill, None
 
@@ -209,7 +213,7 @@ class Reader:
         home = next((p for p in self._patterns if p is not None), None)
         if pattern is None or home is None:
             return None
-        known = [*home.transposes.values(), *derived.patterns(home._kept)]
+        known = [*home.transposes.values(), *derived.patterns(home._kept), *(home._unions or {}).values()]
         if any(pattern is (kept() if isinstance(kept, weakref.ref) else kept) for kept in known):
             return weakref.ref(pattern)
         return None
@@ -222,14 +226,8 @@ class Reader:
                 given[:2] if type(given) is Operand else (None, given if isinstance(given, Tensor) else None)
             )
             numbers = _number(pattern, self._patterns), self._place(data)
-            if (
-                found is None
-                or (pattern is not None and numbers[0] is None)
-                or (data is not None and numbers[1] is None)
-            ):
-                found = None
-            else:
-                found += numbers
+            unknown = (pattern is not None and numbers[0] is None) or (data is not None and numbers[1] is None)
+            found = None if found is None or unknown else [*found, *numbers]
         for number, value in enumerate(self._values):
             if value is run.data:
                 self._values[number] = None  # written to

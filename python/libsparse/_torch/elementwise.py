@@ -108,7 +108,7 @@ for _name, _operator in _WHOLE.items():
     implements(*named(f"{_name} {_operator}", torch, Tensor), layouts="raises")(_whole_quotient(_name))
 implements(Tensor.__rtruediv__)(_reflected(_reciprocals, (0,)))
 implements(Tensor.__rpow__)(_reflected(torch.pow))
-implements(*named("mul multiply __mul__ __rmul__", torch, Tensor), layouts="raises")(elementwise.multiply)
+implements(*named("mul multiply __mul__ __rmul__", torch, Tensor), layouts="raises")(by_kind(elementwise.multiply))
 for _property in ("real", "imag"):
     implements(getter(_property))(_handler(getattr(torch, _property), (), keeps_zero=True))
 

@@ -23,7 +23,8 @@ from libsparse._storage import memory, ordinary, threads
 from libsparse._storage.pattern import Pattern
 
 _INDICES = frozenset({torch.int32, torch.int64})
-_OF_WIDTH = {1: "u8", 2: "i16", 4: "i32", 8: "i64", 16: "c128"}  # a type of each width: values are copied as they are
+# A type of each width, as which values are copied.
+_OF_WIDTH = {0: "bool", 1: "u8", 2: "i16", 4: "i32", 8: "i64", 16: "c128"}
 
 
 def copies(pattern: Pattern) -> bool:
@@ -35,15 +36,15 @@ def copy_rows(source: Operand, rows: Tensor) -> Operand | None:
     """The rows of these numbers, in the format of `source`; not differentiable.
 
     Args:
-        source: A tensor with values, of a pattern that is copied.
+        source: A tensor of a pattern that is copied.
         rows: (count,), int32 or int64.
 
     Returns:
         None where a number is out of range, the entries can't be counted in the index type, or there is no compiler.
     """
     pattern = source.sparsity
-    values = stored(pattern, source.values)
-    copier = _copier(values.element_size(), pattern.index_dtype)
+    values = None if source.data is None else stored(pattern, source.data)
+    copier = _copier(0 if values is None else values.element_size(), pattern.index_dtype)
     if copier is None:
         return None
     pos, crd = pattern.compressed(1)
@@ -53,28 +54,34 @@ def copy_rows(source: Operand, rows: Tensor) -> Operand | None:
     address = block.buffer_info()[0]
     block[copier.n_rows], block[copier.n_choices] = rows.numel(), pattern.shape[pattern.format.order[0]]
     block[copier.rows], block[copier.pos], block[copier.crd] = map(memory.address, (rows, pos, crd))
-    block[copier.vals], block[copier.out_pos] = memory.address(values), starts.data_ptr()
-    block[copier.threads] = threads.count()
+    block[copier.out_pos], block[copier.threads] = starts.data_ptr(), threads.count()
+    if values is not None:
+        block[copier.vals] = memory.address(values)
     if copier.assemble(address):  # a number out of range, or more entries than positions can count
         return None
-    columns, copied = crd.new_empty(block[copier.count]), values.new_empty(block[copier.count])
+    count = block[copier.count]
+    columns = crd.new_empty(count)
+    copied = crd.new_empty(count, dtype=torch.bool) if values is None else values.new_empty(count)
     block[copier.out_crd], block[copier.out_vals] = columns.data_ptr(), copied.data_ptr()
     check(copier.compute(address))
     shape = list(pattern.shape)
     shape[pattern.format.order[0]] = rows.numel()
-    return Operand(Pattern(pattern.format, shape, (None, starts), (None, columns)), copied, source.fill)
+    data = None if values is None else copied
+    return Operand(Pattern(pattern.format, shape, (None, starts), (None, columns)), data, source.fill)
 
 
 def listed_rows(source: Operand, rows: Tensor) -> Operand | None:
     """Rows by their numbers, which the kernel that copies them checks; None where another way has to do it."""
     pattern, values = source.sparsity, source.data
-    if values is None or values.ndim != 1 or not copies(pattern) or rows.ndim != 1 or rows.dtype not in _INDICES:
+    arrays = [rows] if values is None else [rows, values]
+    if not copies(pattern) or rows.dtype not in _INDICES or any([array.ndim != 1 for array in arrays]):
         return None
-    plain = type(rows) in PLAIN and type(values) in PLAIN and rows.layout is torch.strided and rows.is_cpu
+    plain = all([type(array) in PLAIN for array in arrays]) and rows.layout is torch.strided and rows.is_cpu
     if not plain or torch.is_inference_mode_enabled():
         return None
     followed = forward_ad._current_level >= 0 or ordinary.in_transform() is not None or tape.is_seen([source])
-    return None if followed or (values.requires_grad and torch.is_grad_enabled()) else copy_rows(source, rows)
+    followed = followed or (values is not None and values.requires_grad and torch.is_grad_enabled())
+    return None if followed else copy_rows(source, rows)
 
 
 class _Copier:
@@ -91,16 +98,16 @@ class _Copier:
         self.threads, self.count = kinds["threads"], kinds["count"]
         self.n_rows, self.n_choices = extents["i"], extents["j"]
         self.rows, self.pos, self.crd = operands["crd", 0], operands["pos", 1], operands["crd", 1]
-        self.vals, self.out_pos = operands["vals", 1], operands["pos", -1]
+        self.vals, self.out_pos = operands.get(("vals", 1), -1), operands["pos", -1]  # -1 without values
         self.out_crd, self.out_vals = operands["crd", -1], operands["vals", -1]
 
 
 @functools.cache
 def _copier(width: int, index: torch.dtype) -> _Copier | None:
-    """The kernel for values of a width and for a type of positions; None where there is no compiler."""
+    """The kernel for values of a width, 0 without any, and for a type of positions; None where there is no compiler."""
     value, extents = _OF_WIDTH[width], (1 << 10, 1 << 10)  # a kernel decides nothing by its extents
     selection = request.OperandInfo("A0", "dq", "bool", True, "i64", extents, 1 << 10, -1)
-    matrix = request.OperandInfo("A1", "ds", value, False, dtypes.code(index), extents, 1 << 14, -1)
+    matrix = request.OperandInfo("A1", "ds", value, width == 0, dtypes.code(index), extents, 1 << 14, -1)
     output = request.OutputInfo("ds", value, dtypes.code(index))
     try:
         return _Copier(kernel.find(request.Request("ij,jk->ik", False, (selection, matrix), output)))
