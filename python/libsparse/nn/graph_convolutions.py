@@ -165,6 +165,9 @@ class SAGEConv(nn.Module):
         if lazy or extrema or adjacency.first(senders, self.out_channels, self.reduce):
             out = self.lin_l(aggregate(graph, senders, self.reduce))
             out = out if own is None else self.lin_r(own) + out
+        elif own is senders:
+            sent, kept = self._mapped(senders).split(self.out_channels, -1)
+            out = kept + aggregate(graph, sent, self.reduce)
         else:
             out = aggregate(graph, F.linear(senders, self.lin_l.weight), self.reduce)
             if own is not None:  # the other product adds the bias, in no pass of its own
@@ -172,6 +175,11 @@ class SAGEConv(nn.Module):
             elif self.lin_l.bias is not None:
                 out = out + self.lin_l.bias
         return F.normalize(out, p=2.0, dim=-1) if self.normalize else out
+
+    def _mapped(self, x: Any) -> Tensor:
+        """`W_l x` and `W_r x + b` side by side: one product, which reads features of many columns once."""
+        weight, bias = torch.cat([self.lin_l.weight, self.lin_r.weight]), self.lin_l.bias
+        return F.linear(x, weight, None if bias is None else F.pad(bias, (self.out_channels, 0)))
 
     def extra_repr(self) -> str:
         """Numbers of columns, and the reduction."""
