@@ -161,7 +161,8 @@ class SAGEConv(nn.Module):
         if self.project:
             senders = self.lin(senders).relu()
         own = receivers if self.root_weight else None
-        lazy = any(isinstance(parameter, nn.UninitializedParameter) for parameter in self.parameters())
+        channels = self.in_channels if isinstance(self.in_channels, tuple) else (self.in_channels,)
+        lazy = min(channels) < 0 and any(isinstance(p, nn.UninitializedParameter) for p in self.parameters())
         if lazy or extrema or adjacency.first(senders, self.out_channels, self.reduce):
             out = self.lin_l(aggregate(graph, senders, self.reduce))
             out = out if own is None else self.lin_r(own) + out
