@@ -54,7 +54,7 @@ def solve(
         M: An approximate inverse of A, as a matrix (n, n), sparse or dense, or as a function of (n, k). The adjoint
             equations take the adjoint of a matrix; a function is taken for its own adjoint by `cg`, and left out by
             others. `cg` needs M to be Hermitian positive definite. There is no gradient in M: it changes no solution.
-        rtol: A solution has |b - A x| <= max(rtol * |b|, atol), of 2-norms.
+        rtol: A solution has `|b - A x| <= max(rtol * |b|, atol)`, of 2-norms.
         atol: See `rtol`.
         maxiter: The most products with A; 10 n by default.
         x0: Where to start, in the shape of b; 0 by default.

@@ -37,8 +37,8 @@ def eigsh(
         A: (n, n), symmetric or Hermitian, of dtype float32, float64, complex64 or complex128.
         k: How many, at most n.
         largest: The largest in value, or the smallest.
-        tol: A vector has converged where its residual |A x - value x| is estimated to be at most tol * |value|, or what
-            rounding errors leave of it; by default, and where 0 is given, the precision of the dtype, as in SciPy.
+        tol: A vector has converged where its residual `|A x - value x|` is estimated to be at most `tol * |value|`, or
+            what rounding errors leave of it; by default, and where 0 is given, the precision of the dtype, as in SciPy.
         niter: The most restarts, each of which takes some max(k, 10) products.
 
     Returns:
@@ -140,7 +140,7 @@ def power_iteration(
     Args:
         A: (n, n).
         x0: (n,), where to start; random by default.
-        rtol: A result has |A x - value x| <= rtol * |value|.
+        rtol: A result has `|A x - value x| <= rtol * |value|`.
         maxiter: The most products.
 
     Returns:
