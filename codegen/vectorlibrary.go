@@ -83,7 +83,7 @@ func (e *emitter) oneOfVector(op dtype.Op, t ir.Type, values ...ir.Expr) string 
 
 // longerText is the body of a function of one or two vectors that is computed on longer ones.
 var longerText = map[int]string{
-	1: `    LONG FUNCTION(LONG);
+	1: `    __attribute__((const)) LONG FUNCTION(LONG);
     LONG longer;
     for (int lane = 0; lane < COUNT; lane++) {
         longer[lane] = x[lane % WIDTH];
@@ -93,7 +93,7 @@ var longerText = map[int]string{
         x[lane] = longer[lane];
     }
     return x;`,
-	2: `    LONG FUNCTION(LONG, LONG);
+	2: `    __attribute__((const)) LONG FUNCTION(LONG, LONG);
     LONG longer, other;
     for (int lane = 0; lane < COUNT; lane++) {
         longer[lane] = x[lane % WIDTH];
@@ -125,7 +125,7 @@ func lanewise(op dtype.Op, t ir.Type, longer int) string {
 		called := strings.NewReplacer("LONG", vectorName(long), "COUNT", strconv.Itoa(longer), "FUNCTION", vectorFunction(op, long)).Replace(longerText[op.Arity()])
 		text = passed(longer*t.Elem.Size(), called, text)
 	case op.Approximates() && size >= 16 && size <= 64:
-		text = passed(size, strings.ReplaceAll("    VECTOR FUNCTION(VECTOR);\n    return FUNCTION(x);", "FUNCTION", vectorFunction(op, t)), text)
+		text = passed(size, strings.ReplaceAll("    __attribute__((const)) VECTOR FUNCTION(VECTOR);\n    return FUNCTION(x);", "FUNCTION", vectorFunction(op, t)), text)
 	}
 	parameters := "VECTOR x"
 	if op.Arity() == 2 {

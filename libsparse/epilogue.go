@@ -1,6 +1,9 @@
 package libsparse
 
 import (
+	"math"
+	"slices"
+
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
@@ -110,13 +113,7 @@ func (s *states) call(c *index.Call) state {
 			without |= 1 << i
 		}
 	}
-	body := alike
-	if c.Function != nil {
-		if len(c.Function.Cases) != 1 {
-			return unlike
-		}
-		body = s.of(c.Inline())
-	}
+	body := s.body(c)
 	usual := c.Function == nil && c.Region == index.RegionOf(c.Op)
 	switch {
 	case body == unlike:
@@ -128,6 +125,35 @@ func (s *states) call(c *index.Call) state {
 	default:
 		return unlike
 	}
+}
+
+// body is the state of the body of a function, of one that keeps zeros where its argument is missing; operators have none.
+func (s *states) body(c *index.Call) state {
+	switch {
+	case c.Function == nil:
+		return alike
+	case len(c.Function.Cases) != 1:
+		return unlike
+	case s.keepsZero(c.Inline()):
+		return missing
+	default:
+		return s.of(c.Inline())
+	}
+}
+
+// keepsZero reports whether e, which reads the tensor alone, is zero where that is zero, as relu(x) is.
+func (s *states) keepsZero(e index.Expr) bool {
+	if slices.ContainsFunc(index.Accesses(e), func(acc *index.Access) bool { return acc.Tensor != s.tensor }) || len(index.Vars(e)) == 0 {
+		return false
+	}
+	placed := false // whether it reads the variables themselves
+	zero := func(*index.Access) (dtype.Value, bool) { return dtype.Float(dtype.F64, 0), true }
+	place := func(index.Var) int {
+		placed = true
+		return 0
+	}
+	v, exists, byZero := index.Eval(e, dtype.F64, zero, place)
+	return exists && !byZero && !placed && v.Num == 0 && !math.Signbit(real(v.Num))
 }
 
 // program is the naive program of a nest with an epilogue: each sum is a scalar.
@@ -183,15 +209,15 @@ func (p *epilogue) consume(program *cin.Program, s cin.Stmt) cin.Stmt {
 	return nil
 }
 
-// together is the only nest of an assignment with an epilogue, nil where its steps need a nest each, or are to have one.
-func (c *Compilation) together(steps []*index.Assignment, output Output) *Nest {
-	if len(steps) != 2 || len(c.Program) != 1 || c.Request.Output.Divided {
+// together is the only nest of a program that is one assignment with an epilogue, nil where its steps need a nest each, or are to have one.
+func (c *Compilation) together(program, steps []*index.Assignment, output Output) *Nest {
+	if len(steps) != 2 || len(program) != 1 || c.Request.Output.Divided {
 		return nil
 	}
 	if output.Format == "" {
 		output.Format = resultFormat(c.bound(steps[1]))
 	}
-	n := c.nest(c.bound(c.Program[0]), c.Operands, output)
+	n := c.nest(c.bound(program[0]), c.Operands, output)
 	result, err := c.inferFormat(n)
 	if err != nil {
 		return nil

@@ -13,6 +13,8 @@ func TestWhatIsDoneWithSums(t *testing.T) {
 		{"y(i,k) = relu(sum(A(i,j) * x(j,k)) + b(k))", "ds", 1},
 		{"y(i,k) = exp(sum(A(i,j) * x(j,k)) + 0) * b(k) - 2", "ds", 1},
 		{"y(i,k) = b(k) * max(sum(A(i,j) * x(j,k)) + 0, 0)", "ds", 1},
+		{"y(i,k) = relu(sum(A(i,j) * x(j,k))) + b(k)", "ds", 1},
+		{"y(i,k) = b(k) - gelu(sum(A(i,j) * x(j,k)))", "ds", 1},
 		// Rows that are not stored are not visited by the sum.
 		{"y(i,k) = relu(sum(A(i,j) * x(j,k)) + b(k))", "ss", 2},
 		// The sums are updated in memory.

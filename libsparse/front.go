@@ -83,24 +83,52 @@ func split(c *Compilation) error {
 		c.Nests = []*Nest{n}
 		return nil
 	}
-	steps, err := c.steps()
+	steps, err := c.steps(c.Program)
 	if err != nil {
 		return err
 	}
-	output := c.Request.Output
-	if len(steps) == 1 {
-		c.Nests = []*Nest{c.nest(c.bound(steps[0]), c.Operands, output)}
-		c.Nests[0].Schedule = c.Request.Schedule
-		return nil
+	if len(steps) > 1 {
+		n = c.atOnce(steps)
 	}
-	n = c.together(steps, output)
-	if n == nil {
-		n = c.byRows(steps, output)
+	if before, rest := c.ahead(n); before != nil {
+		return c.splitRest(before, rest)
 	}
-	if n != nil {
+	switch {
+	case n != nil:
 		c.Nests = []*Nest{n}
 		return nil
+	case len(steps) == 1:
+		c.Nests = []*Nest{c.nest(c.bound(steps[0]), c.Operands, c.Request.Output)}
+		c.Nests[0].Schedule = c.Request.Schedule
+		return nil
+	default:
+		return c.chain(steps)
 	}
+}
+
+// atOnce is the only nest of several steps, nil where they need a nest each.
+func (c *Compilation) atOnce(steps []*index.Assignment) *Nest {
+	if n := c.together(c.Program, steps, c.Request.Output); n != nil {
+		return n
+	}
+	return c.byRows(steps, c.Request.Output)
+}
+
+// splitRest divides what is left of a program whose first steps are known.
+func (c *Compilation) splitRest(before, rest []*index.Assignment) error {
+	steps, err := c.steps(rest)
+	if err != nil {
+		return err
+	}
+	if n := c.together(rest, steps, c.Request.Output); n != nil { // which the last step computes at once
+		steps = rest
+	}
+	return c.chain(append(before, steps...))
+}
+
+// chain has a nest for each of several steps.
+func (c *Compilation) chain(steps []*index.Assignment) error {
+	output := c.Request.Output
 	if output.Format == "" {
 		output.Format = resultFormat(c.bound(steps[len(steps)-1]))
 	}
@@ -121,19 +149,19 @@ func split(c *Compilation) error {
 	return nil
 }
 
-// steps is the program in steps that one nest each can compute.
-func (c *Compilation) steps() ([]*index.Assignment, error) {
-	names := index.Names(c.Program)
+// steps is a program in steps that one nest each can compute; its assignments become those with the types of their results.
+func (c *Compilation) steps(program []*index.Assignment) ([]*index.Assignment, error) {
+	names := index.Names(program)
 	var steps []*index.Assignment
-	for i, a := range c.Program {
+	for i, a := range program {
 		a = c.results.Assignment(a)
 		if len(a.Reduced()) == 0 && !c.Request.Output.Step {
 			a = &index.Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: index.Reducible(a.Reduce, a.RHS)} // of one term, too
 		}
-		c.Program[i] = a
+		program[i] = a
 		parts := a.StepsAmong(names, c.sparseLevels, c.Storage.Together)
-		if c.single() && len(parts)+len(c.Program) > 2 {
-			return nil, diag.Errorf(diag.Unsupported, "schedule: %s takes several steps: %s; schedule each by itself", lines(c.Program), lines(parts))
+		if c.single() && len(parts)+len(program) > 2 {
+			return nil, diag.Errorf(diag.Unsupported, "schedule: %s takes several steps: %s; schedule each by itself", lines(program), lines(parts))
 		}
 		elems := stepElems(parts, a.LHS.Tensor.Elem)
 		for i, part := range parts {

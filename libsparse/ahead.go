@@ -1,0 +1,82 @@
+package libsparse
+
+import (
+	"slices"
+
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+)
+
+const (
+	// aheadGain is how many times as often a function would be computed in loops over entries as it is in a step of its own, from which on it
+	// is: a step writes its results to memory, and they are read from there.
+	aheadGain = 2
+	// aheadTimes is how often it would be computed at least: a step takes as long to call as some thousand functions to compute.
+	aheadTimes = 1 << 12
+)
+
+// ahead takes functions of few elements out of the program: the steps that compute them come before all others, and what is left of the program
+// reads their results. There are none in programs that must be one nest, have several assignments, or have one that goes row by row.
+func (c *Compilation) ahead(whole *Nest) (steps, rest []*index.Assignment) {
+	if c.single() || c.Request.Output.Step || len(c.Program) > 1 || whole != nil && whole.rowwise != nil {
+		return nil, c.Program
+	}
+	a := c.bound(c.Program[0])
+	steps, last := a.Ahead(index.Names(c.Program), func(call *index.Call) bool { return c.isWorthAStep(a, call) })
+	if len(steps) == 0 {
+		return nil, c.Program
+	}
+	elems := stepElems(append(slices.Clone(steps), last), a.LHS.Tensor.Elem)
+	for i, step := range steps {
+		t := *step.LHS.Tensor
+		t.Elem = elems[i]
+		c.results[step.LHS.Tensor] = &t
+		s := bind.Storage{Format: format.AllDense(len(step.LHS.Vars)), Index: dtype.I32}
+		for _, v := range step.LHS.Vars {
+			s.Extents = append(s.Extents, a.Extent(v))
+		}
+		c.Storage = c.Storage.With(&t, s)
+		steps[i] = step.Into(&t)
+	}
+	return steps, []*index.Assignment{last}
+}
+
+// isWorthAStep reports whether a function of dense operands has far fewer elements than the loops of a would compute.
+func (c *Compilation) isWorthAStep(a bind.Assignment, call *index.Call) bool {
+	read, vars := index.Accesses(call), index.Vars(call)
+	if len(read) == 0 || slices.ContainsFunc(read, func(acc *index.Access) bool { return c.sparseLevels(acc.Tensor) > 0 }) || !call.Approximates() {
+		return false
+	}
+	elements := 1.0
+	for _, v := range vars {
+		elements *= float64(max(a.Extent(v), 1))
+	}
+	times := c.timesComputed(a, vars)
+	return times >= aheadTimes && times >= aheadGain*elements
+}
+
+// timesComputed is how often loops over the entries of a's sparse operands compute what has these variables: of those operands that have one of
+// them, or else of all, it is that of the one with the fewest.
+func (c *Compilation) timesComputed(a bind.Assignment, vars []index.Var) (times float64) {
+	sparse := slices.DeleteFunc(index.Accesses(a.RHS), func(acc *index.Access) bool { return c.sparseLevels(acc.Tensor) == 0 })
+	has := func(acc *index.Access) bool {
+		return slices.ContainsFunc(vars, func(v index.Var) bool { return slices.Contains(acc.Vars, v) })
+	}
+	if slices.ContainsFunc(sparse, has) {
+		sparse = slices.DeleteFunc(sparse, func(acc *index.Access) bool { return !has(acc) })
+	}
+	for _, acc := range sparse {
+		visited := float64(a.Of(acc.Tensor).NNZ)
+		for _, v := range vars {
+			if !slices.Contains(acc.Vars, v) {
+				visited *= float64(max(a.Extent(v), 1))
+			}
+		}
+		if times == 0 || visited < times {
+			times = visited
+		}
+	}
+	return times
+}

@@ -1,0 +1,53 @@
+package libsparse
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFunctionsOfFewElementsComeBefore has the steps of expressions with a matrix of many entries, in which each function would be computed at every
+// entry.
+func TestFunctionsOfFewElementsComeBefore(t *testing.T) {
+	cases := []struct {
+		name, format, expr string
+		want               []string
+	}{
+		{"a vector", "dd", "Y(i,k) = A(i,j) * tanh(d(j)) * X(j,k)", []string{"t1(j) = tanh(d(j))", "Y(i,k) = A(i,j) * t1(j) * X(j,k)"}},
+		{"a matrix", "dd", "Y(i,k) = A(i,j) * exp(X(j,k))", []string{"t1(j,k) = exp(X(j,k))", "Y(i,k) = A(i,j) * t1(j,k)"}},
+		{"columns of the result", "dd", "Y(i,k) = A(i,j) * X(j,k) * log(b(k))", []string{"t1(k) = log(b(k))", "Y(i,k) = A(i,j) * X(j,k) * t1(k)"}},
+		{"all of it", "d", "y(i) = A(i,j) * (2 / (1 + exp(d(j))))", []string{"t1(j) = 2 / (1 + exp(d(j)))", "y(i) = A(i,j) * t1(j)"}},
+		{"two", "dd", "Y(i,k) = A(i,j) * exp(d(j)) * X(j,k) * sin(b(k))", []string{"t1(j) = exp(d(j))", "t2(k) = sin(b(k))", "Y(i,k) = A(i,j) * t1(j) * X(j,k) * t2(k)"}},
+		{"an epilogue", "dd", "Y(i,k) = relu(sum(A(i,j) * tanh(d(j)) * X(j,k)))", []string{"t1(j) = tanh(d(j))", "Y(i,k) = relu(sum(A(i,j) * t1(j) * X(j,k)))"}},
+		{"at entries", "", "C(i,j) = A(i,j) * exp(e(i) + d(j))", nil},
+		{"of entries", "d", "y(i) = exp(A(i,j)) * d(j)", nil},
+		{"cheap", "d", "y(i) = A(i,j) * relu(d(j))", nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			dense := func(name string, shape ...int64) Operand {
+				return Operand{Name: name, Format: "dd"[:len(shape)], Dtype: "f32", Shape: shape}
+			}
+			all := []Operand{
+				{Name: "A", Format: "ds", Dtype: "f32", Index: "i32", Shape: []int64{4096, 4096}, NNZ: 1 << 20},
+				dense("X", 4096, 16), dense("d", 4096), dense("e", 4096), dense("b", 16),
+			}
+			read := slices.DeleteFunc(slices.Clone(all), func(o Operand) bool { return !strings.Contains(c.expr, o.Name+"(") })
+			unit := &Compilation{Request: &Request{Expr: c.expr, Operands: read, Output: Output{Format: c.format}}, Backend: avx2}
+			if err := run(unit, FrontStages(), nil); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			if len(unit.Nests) > 1 {
+				for _, n := range unit.Nests {
+					got = append(got, n.Assignment.String())
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package index
+
+import (
+	"slices"
+
+	"libsparse/libsparse/dtype"
+)
+
+// Ahead replaces parts of an assignment by temporaries that steps before it compute, in which each element is computed once: functions in
+// A(i,j) * tanh(d(j)) * X(j,k) are computed at each entry of A otherwise. worth tells of a function that reads elements alone whether it is
+// one. The names of temporaries are added to names.
+func (a *Assignment) Ahead(names map[string]bool, worth func(c *Call) bool) (steps []*Assignment, rest *Assignment) {
+	var walk func(e Expr) Expr
+	walk = func(e Expr) Expr {
+		c, ok := e.(*Call)
+		if !ok {
+			return e
+		}
+		if c.ofElements() && worth(c) {
+			access := &Access{Tensor: NewTemporary(names, a), Vars: Vars(c)}
+			steps = append(steps, &Assignment{LHS: access, Reduce: dtype.Add, RHS: c})
+			return access
+		}
+		args := make([]Expr, len(c.Args))
+		for i, arg := range c.Args {
+			args[i] = walk(arg)
+		}
+		return c.With(args)
+	}
+	rhs := walk(a.RHS)
+	if len(steps) == 0 {
+		return nil, a
+	}
+	return steps, &Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: rhs}
+}
+
+// ofElements reports whether a call is a function of elements that stand at its variables, of nothing else: not of sums, parts of tensors or
+// the variables themselves.
+func (c *Call) ofElements() bool {
+	if c.Op == dtype.Sum || c.Op.Pools() {
+		return false
+	}
+	for _, arg := range c.Args {
+		switch arg := arg.(type) {
+		case *Access:
+			if arg.Windowed() || len(Vars(arg)) < len(arg.Vars) {
+				return false
+			}
+		case *Literal:
+		case *Call:
+			if !arg.ofElements() {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Approximates reports whether a call computes a function that takes tens of instructions.
+func (c *Call) Approximates() bool {
+	if c.Function == nil && c.Op.Approximates() {
+		return true
+	}
+	return slices.ContainsFunc(append(c.Bodies(), c.Args...), func(e Expr) bool {
+		part, ok := e.(*Call)
+		return ok && part.Approximates()
+	})
+}
