@@ -6,6 +6,7 @@ import re
 
 import pytest
 import torch
+from libsparse._runtime import dispatch
 from torch import Tensor
 
 import libsparse as ls
@@ -84,3 +85,25 @@ def test_integers_of_entries_count_in_floats() -> None:
 def test_the_steps_are_explained() -> None:
     explained = str(ls.explain("y(i) = A(i,j) * tanh(d(j))", A=matrix(), d=torch.rand(COLUMNS, dtype=torch.float64)))
     assert "t1(j) = tanh(d(j))" in explained
+
+
+def test_calls_that_repeat_run_the_steps_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, text = matrix(), "Y(i,k) = A(i,j) * tanh(d(j)) * X(j,k)"
+    for _ in range(4):
+        ls.evaluate(text, A=A, **read(text, operands(torch.float64)))
+    monkeypatch.setattr(dispatch.Chain, "__call__", lambda *_: pytest.fail("the steps were not known"))
+    for _ in range(3):
+        A = A.with_values(torch.rand(A.nnz, dtype=torch.float64))
+        given = operands(torch.float64)
+        torch.testing.assert_close(
+            ls.evaluate(text, A=A, **read(text, given)), EXPRESSIONS[text](A.to_dense(), **given)
+        )
+
+
+def test_steps_with_sparse_temporaries_repeat() -> None:
+    A, B, C = (ls.random((60, 60), 0.1, dtype=torch.float64) for _ in range(3))
+    for _ in range(5):
+        A = A.with_values(torch.rand(A.nnz, dtype=torch.float64))
+        found = ls.evaluate("D(i,l) = A(i,j) * B(j,k) * C(k,l) + exp(sum(A(i,m) * C(m,l))) * B(i,l)", A=A, B=B, C=C)
+        a, b, c = A.to_dense(), B.to_dense(), C.to_dense()
+        torch.testing.assert_close(found.to_dense(), a @ b @ c + (a @ c).exp() * b)

@@ -48,6 +48,8 @@ class Chain:
 
     __slots__ = ("_names", "_steps", "kernel")
     direct: Direct | None = None
+    in_steps = True
+    """Notes are taken of its steps, which run one by one."""
 
     def __init__(self, steps: kernel.Kernel, problem: Problem) -> None:
         """Turn the steps into problems."""

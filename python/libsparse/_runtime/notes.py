@@ -26,6 +26,7 @@ class Run(NamedTuple):
         data: The values of the result, or the dense result.
         pattern: The pattern of the result, None of a dense one.
         version: How often `data` had been written to then.
+        parts: What ran in its place, where a problem takes several steps; the last one has its result.
     """
 
     function: Any
@@ -33,6 +34,7 @@ class Run(NamedTuple):
     data: Tensor
     pattern: Pattern | None
     version: int
+    parts: Sequence[Run] = ()
 
 
 class _Notes(threading.local):
@@ -60,12 +62,13 @@ def run(problem: Any, operands: Sequence[Any]) -> tuple[Tensor, Pattern | None]:
     if runs is None:
         data, pattern = problem(operands)
         return data, pattern
-    notes.runs = None
+    parts: list[Run] | None = [] if getattr(getattr(problem, "variant", None), "in_steps", False) else None
+    notes.runs = parts
     try:
         data, pattern = problem(operands)
     finally:
         notes.runs = runs
-    _add(runs, problem, operands, data, pattern)
+    _add(runs, problem, operands, data, pattern, parts or ())
     return data, pattern
 
 
@@ -97,9 +100,16 @@ def decide(condition: Tensor) -> bool:
     return bool(condition)
 
 
-def _add(runs: list[Run], function: Any, given: Sequence[Any], data: Any, pattern: Pattern | None) -> None:
+def _add(
+    runs: list[Run], function: Any, given: Sequence[Any], data: Any, pattern: Pattern | None, parts: Sequence[Run] = ()
+) -> None:
     version = data._version if isinstance(data, Tensor) and not data.is_inference() else -1
-    runs.append(Run(function, given, data, pattern, version))
+    runs.append(Run(function, given, data, pattern, version, parts))
+
+
+def in_parts(runs: Sequence[Run]) -> list[Run]:
+    """What ran, each problem of several steps as these."""
+    return [part for run in runs for part in (in_parts(run.parts) if run.parts else (run,))]
 
 
 def unfollowed(run: Run) -> bool:

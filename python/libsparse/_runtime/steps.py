@@ -16,7 +16,7 @@ from .call import Call
 from .direct import native
 from .dispatch import Prepared
 from .layout import contiguous
-from .notes import Run, as_scalars, unfollowed, version
+from .notes import Run, as_scalars, in_parts, unfollowed, version
 from .problem import Operand
 
 _MOST = 16  # steps of a call
@@ -143,7 +143,7 @@ class Reader:
 
     def read(self, result: Any, runs: list[Run]) -> Plan | None:
         """The plan from the arguments to a result; None where something else was done on the way."""
-        wanted = result if type(result) is Operand else Operand(None, result)
+        wanted, runs = result if type(result) is Operand else Operand(None, result), in_parts(runs)
         if not runs:
             return self._only_pattern(wanted)
         if not 0 < len(runs) <= _MOST or type(wanted.data) is not Tensor or not _same(wanted.data, runs[-1].data):
