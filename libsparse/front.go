@@ -90,7 +90,7 @@ func split(c *Compilation) error {
 	if len(steps) > 1 {
 		n = c.atOnce(steps)
 	}
-	if before, rest := c.ahead(n); before != nil {
+	if before, rest := c.tabulate(n); before != nil {
 		return c.splitRest(before, rest)
 	}
 	switch {

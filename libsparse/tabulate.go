@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// aheadGain is how many times as often a function would be computed in loops over entries as it is in a step of its own, from which on it
+	// tableGain is how many times as often a function would be computed in loops over entries as it is in a step of its own, from which on it
 	// is: a step writes its results to memory, and they are read from there.
-	aheadGain = 2
-	// aheadTimes is how often it would be computed at least: a step takes as long to call as some thousand functions to compute.
-	aheadTimes = 1 << 12
+	tableGain = 2
+	// tableTimes is how often it would be computed at least: a step takes as long to call as some thousand functions to compute.
+	tableTimes = 1 << 12
 )
 
-// ahead takes functions of few elements out of the program: the steps that compute them come before all others, and what is left of the program
+// tabulate takes functions of few elements out of the program: the steps that compute them come before all others, and what is left of the program
 // reads their results. There are none in programs that must be one nest, have several assignments, or have one that goes row by row.
-func (c *Compilation) ahead(whole *Nest) (steps, rest []*index.Assignment) {
+func (c *Compilation) tabulate(whole *Nest) (steps, rest []*index.Assignment) {
 	if c.single() || c.Request.Output.Step || len(c.Program) > 1 || whole != nil && whole.rowwise != nil {
 		return nil, c.Program
 	}
 	a := c.bound(c.Program[0])
-	steps, last := a.Ahead(index.Names(c.Program), func(call *index.Call) bool { return c.isWorthAStep(a, call) })
+	steps, last := a.Tabulate(index.Names(c.Program), func(call *index.Call) bool { return c.isWorthAStep(a, call) })
 	if len(steps) == 0 {
 		return nil, c.Program
 	}
@@ -54,7 +54,7 @@ func (c *Compilation) isWorthAStep(a bind.Assignment, call *index.Call) bool {
 		elements *= float64(max(a.Extent(v), 1))
 	}
 	times := c.timesComputed(a, vars)
-	return times >= aheadTimes && times >= aheadGain*elements
+	return times >= tableTimes && times >= tableGain*elements
 }
 
 // timesComputed is how often loops over the entries of a's sparse operands compute what has these variables: of those operands that have one of

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFunctionsOfFewElementsComeBefore has the steps of expressions with a matrix of many entries, in which each function would be computed at every
+// TestFunctionsAreTabulated has the steps of expressions with a matrix of many entries, in which each function would be computed at every
 // entry.
-func TestFunctionsOfFewElementsComeBefore(t *testing.T) {
+func TestFunctionsAreTabulated(t *testing.T) {
 	cases := []struct {
 		name, format, expr string
 		want               []string

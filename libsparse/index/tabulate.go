@@ -6,10 +6,10 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// Ahead replaces parts of an assignment by temporaries that steps before it compute, in which each element is computed once: functions in
+// Tabulate replaces parts of an assignment by temporaries that steps before it compute, in which each element is computed once: functions in
 // A(i,j) * tanh(d(j)) * X(j,k) are computed at each entry of A otherwise. worth tells of a function that reads elements alone whether it is
 // one. The names of temporaries are added to names.
-func (a *Assignment) Ahead(names map[string]bool, worth func(c *Call) bool) (steps []*Assignment, rest *Assignment) {
+func (a *Assignment) Tabulate(names map[string]bool, worth func(c *Call) bool) (steps []*Assignment, rest *Assignment) {
 	var walk func(e Expr) Expr
 	walk = func(e Expr) Expr {
 		c, ok := e.(*Call)
