@@ -222,10 +222,14 @@ def run(problem: Problem, operands: Sequence[Operand]) -> Result:
 
 
 def prepare(problem: Problem, operands: Sequence[Operand]) -> Prepared:
-    """A problem prepared on these operands; the first pattern among them keeps it."""
+    """A problem prepared on these operands; the first pattern among them keeps it, or the process where there is none."""
     patterns = [o.pattern for o in operands if o.pattern is not None]
-    if not patterns:
-        return Prepared(problem, operands)
+    if not patterns:  # as of a step that computes a function of a dense operand
+        alone = (Operand, *key(problem, operands))
+        dense: Prepared | None = kernel.prepared.get(alone)
+        if dense is None:
+            dense = kernel.prepared[alone] = Prepared(problem, operands)  # `build` makes room
+        return dense
     kept: dict[Any, tuple[Prepared, list[weakref.ref[Pattern]]]] = patterns[0].calls
     name = key(problem, operands)
     entry = kept.get(name)
