@@ -12,10 +12,11 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, UnsupportedError
 from libsparse._storage.pattern import Pattern
 
+from .repeated import Known
 from .traced_view import _classes
 
 
-class Copying:
+class Copying(Known):
     """A copy is a parameter of modules where the tensor is one."""
 
     if TYPE_CHECKING:

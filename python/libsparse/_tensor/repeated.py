@@ -47,6 +47,16 @@ def know(sparse_class: type, dress: Callable[[Any], Any]) -> None:
         native.install_wrapping(sparse_class, Pattern, Operand, torch.strided, make_wrapper, dress)
 
 
+class Known:
+    """A class of sparse tensors that says `ordinary=True` of itself has the short ways, too; a base of SparseTensor."""
+
+    def __init_subclass__(cls, ordinary: bool = False, **kwargs: Any) -> None:
+        """Takes the class if its tensors are what they seem, as those that are yet to be computed are not."""
+        super().__init_subclass__(**kwargs)
+        if ordinary:
+            sparse_classes.add(cls)
+
+
 def call_in_python(function: Any, operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of `operation(*args, **kwargs)` as a tensor, by the short way where a call like it is known.
 
