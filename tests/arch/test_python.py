@@ -37,8 +37,8 @@ MAY_IMPORT = {
     "_fusion": {*TENSOR, "_fusion"},
     "_tools": {*TENSOR, "_fusion", "_tools"},
     "linalg": {"", "linalg"},
-    "dglsp": {"", "dglsp"},
     "sampling": {"", "sampling"},
+    "dglsp": {"", "sampling", "dglsp"},
     "nn": {
         *TENSOR,
         "_torch",

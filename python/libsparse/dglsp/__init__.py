@@ -1,13 +1,10 @@
-"""The names of DGL's sparse matrices (`dgl.sparse`): functions as in DGL 2, of SparseTensors.
+"""The names of DGL's sparse matrices (`dgl.sparse`), on SparseTensors: scripts for DGL 2 run after a change of import.
 
     import libsparse.dglsp as dglsp  # in place of: import dgl.sparse as dglsp
 
-Scripts made of functions, operators, `.row`, `.col`, `.val`, `.coo()`, `.csr()` and `.csc()` run after this change of
-import. Methods that a SparseTensor has not, such as `A.smax(1)` and `A.compact(0)`, are functions here, and the error
-says so. A matrix whose non-zeros are vectors, with values of shape (nnz, d), is a SparseTensor of shape (rows, columns,
-d): the last dimension is dense, and `nnz` counts its elements. Operators act on elements that are not stored, too: of a
-diagonal `D`, `D ** -0.5` is infinite there, and `power(D, -0.5)` is of stored values. Values of coordinates that come
-twice are added.
+A matrix is a `SparseMatrix`, which is a SparseTensor with DGL's methods and operators: `A.smax(1)`, `D ** -0.5` of what
+is stored, `.row`, `.col` and `.val` in the order that was given, and coordinates that come twice. A matrix whose
+non-zeros are vectors, with values of shape (nnz, d), has shape (rows, columns, d): the last dimension is dense.
 """
 
 from __future__ import annotations
@@ -15,6 +12,7 @@ from __future__ import annotations
 from .elementwise import (
     add,
     div,
+    inv,
     mul,
     neg,
     power,
@@ -26,7 +24,6 @@ from .elementwise import (
     sub,
 )
 from .matrices import (
-    compact,
     diag,
     from_coo,
     from_csc,
@@ -39,12 +36,12 @@ from .matrices import (
     to_torch_sparse_csr,
     val_like,
 )
+from .matrix import SparseMatrix
 from .products import (
     bsddmm,
     bspmm,
     matmul,
     sddmm,
-    softmax,
     spmm,
     spspmm,
 )
@@ -53,11 +50,14 @@ from .reductions import (
     smax,
     smean,
     smin,
+    softmax,
     sprod,
     sum,
 )
+from .selection import compact
 
 __all__ = [
+    "SparseMatrix",
     "add",
     "bsddmm",
     "bspmm",
@@ -69,6 +69,7 @@ __all__ = [
     "from_csr",
     "from_torch_sparse",
     "identity",
+    "inv",
     "matmul",
     "mul",
     "neg",

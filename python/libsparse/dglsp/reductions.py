@@ -1,18 +1,16 @@
-"""Reductions of stored values."""
+"""Reductions of stored values, and softmax."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 import libsparse as ls
 
-from .matrices import coordinates, in_one_order
-
-if TYPE_CHECKING:
-    from libsparse import SparseTensor
+from .entries import coordinates, entries_of, parts
+from .matrix import SparseMatrix, made, matrix, method, with_parts
 
 _KNOWN = (torch.float32, torch.float64)
 _OF_ALL: dict[str, Any] = {
@@ -22,10 +20,13 @@ _OF_ALL: dict[str, Any] = {
     "smean": torch.mean,
     "sprod": torch.prod,
 }
+_COMPILED = {"sum": "sum", "smax": "max", "smin": "min", "smean": "sum", "sprod": "prod"}
 _REDUCTIONS = {"sum": "sum", "smax": "amax", "smin": "amin", "smean": "mean", "sprod": "prod"}
+_SparseTensor = ls.SparseTensor
 
 
-def reduce(input: SparseTensor, dim: int | None = None, rtype: str = "sum") -> Tensor:
+@method
+def reduce(input: _SparseTensor, dim: int | None = None, rtype: str = "sum") -> Tensor:
     """The sum, maximum, minimum, mean or product of the stored values of each row (`dim=1`), column (`dim=0`), or all.
 
     Elements that are not stored don't count, unlike in `A.amax(1)` and `A.mean(1)`. Rows that store nothing give 0.
@@ -37,7 +38,7 @@ def reduce(input: SparseTensor, dim: int | None = None, rtype: str = "sum") -> T
 
     Raises:
         UnsupportedError: `rtype` is another one.
-        ShapeError: `dim` is neither 0 nor 1.
+        ShapeError: `dim` is neither 0 nor 1, or there is no value for a maximum or minimum of all.
 
     Example:
         >>> from libsparse import dglsp
@@ -48,15 +49,18 @@ def reduce(input: SparseTensor, dim: int | None = None, rtype: str = "sum") -> T
         raise ls.UnsupportedError(f"reduce: rtype is {rtype!r}; expected one of {', '.join(_REDUCTIONS)}")
     if dim not in (None, 0, 1, -1, -2):
         raise ls.ShapeError(f"reduce: dim is {dim}; expected 0 for columns, 1 for rows, or None")
-    input = in_one_order(input)
-    val, known = input.values().reshape(-1, *input.shape[2:]), input.dtype in _KNOWN
-    if dim is None and known and (rtype == "sum" or len(val)):
+    input = matrix(input, rtype)
+    kept = 0 if dim in (1, -1) else 1
+    if dim is not None and input.dtype in _KNOWN and input.fill_value == 0:
+        entries = entries_of(input)
+        if rtype == "sum" or entries is None or entries.inverse is not None:
+            return _of_stored(input, kept, rtype)
+    row, col, val = parts(input)
+    if dim is None and not len(val) and rtype in ("smax", "smin"):
+        raise ls.ShapeError(f"{rtype}: input ({input._facts()}) stores no entries; expected one at least")
+    if dim is None and input.dtype in _KNOWN:
         of_all: Tensor = _OF_ALL[rtype](val, 0)
         return of_all
-    kept = 0 if dim in (1, -1) else 1
-    if dim is not None and known and rtype in ("sum", "smean") and input.fill_value == 0:
-        return _summed(input, kept, rtype == "smean")
-    row, col = coordinates(input)
     index = torch.zeros_like(row) if dim is None else (row, col)[kept]
     places = index.to(torch.int64).view(-1, *[1] * (val.ndim - 1)).expand_as(val)
     out = val.new_zeros(1 if dim is None else input.shape[kept], *val.shape[1:])
@@ -64,22 +68,32 @@ def reduce(input: SparseTensor, dim: int | None = None, rtype: str = "sum") -> T
     return out[0] if dim is None else out
 
 
-def _summed(input: SparseTensor, kept: int, mean: bool) -> Tensor:
-    """The sums or means of rows or columns: a product with ones, which is compiled for the format."""
+def _of_stored(input: _SparseTensor, kept: int, rtype: str) -> Tensor:
+    """The reduction of what is stored in each row or column, which is compiled for the format."""
     inner = "k"[: input.ndim - 2]
-    total: Tensor = ls.einsum(f"ij{inner}->{'ij'[kept]}{inner}", input, format="d" * (input.ndim - 1))
-    if not mean:
-        return total
+    formula, form = f"ij{inner}->{'ij'[kept]}{inner}", "d" * (input.ndim - 1)
+    found: Tensor = ls.einsum(formula, input, format=form, reduce=_COMPILED[rtype])
+    if rtype == "sum":
+        return found
 
     def count() -> Tensor:
-        return torch.bincount(coordinates(input)[kept], minlength=input.shape[kept]).clamp(min=1)
+        return torch.bincount(coordinates(input)[kept], minlength=input.shape[kept])
 
-    known = not torch.compiler.is_compiling()
-    counts = input.pattern.derive(("stored values of rows or columns", kept), count) if known else count()
-    return total / counts.to(total.dtype).view(-1, *[1] * len(inner))
+    def some_empty() -> bool:
+        return bool((counts == 0).any())
+
+    name, compiling = ("stored values of rows or columns", kept), torch.compiler.is_compiling()
+    counts = count() if compiling else input.pattern.derive(name, count)
+    by_entry = counts.view(-1, *[1] * len(inner))
+    if rtype == "smean":
+        return found / by_entry.clamp(min=1).to(found.dtype)
+    if compiling or input.pattern.derive((*name, "some empty"), some_empty):
+        return torch.where(by_entry > 0, found, 0)
+    return found
 
 
-def sum(input: SparseTensor, dim: int | None = None) -> Tensor:
+@method
+def sum(input: _SparseTensor, dim: int | None = None) -> Tensor:
     """`reduce` by sums.
 
     Example:
@@ -90,7 +104,8 @@ def sum(input: SparseTensor, dim: int | None = None) -> Tensor:
     return reduce(input, dim, "sum")
 
 
-def smax(input: SparseTensor, dim: int | None = None) -> Tensor:
+@method
+def smax(input: _SparseTensor, dim: int | None = None) -> Tensor:
     """`reduce` by maxima.
 
     Example:
@@ -101,7 +116,8 @@ def smax(input: SparseTensor, dim: int | None = None) -> Tensor:
     return reduce(input, dim, "smax")
 
 
-def smin(input: SparseTensor, dim: int | None = None) -> Tensor:
+@method
+def smin(input: _SparseTensor, dim: int | None = None) -> Tensor:
     """`reduce` by minima.
 
     Example:
@@ -112,7 +128,8 @@ def smin(input: SparseTensor, dim: int | None = None) -> Tensor:
     return reduce(input, dim, "smin")
 
 
-def smean(input: SparseTensor, dim: int | None = None) -> Tensor:
+@method
+def smean(input: _SparseTensor, dim: int | None = None) -> Tensor:
     """`reduce` by means.
 
     Example:
@@ -123,7 +140,8 @@ def smean(input: SparseTensor, dim: int | None = None) -> Tensor:
     return reduce(input, dim, "smean")
 
 
-def sprod(input: SparseTensor, dim: int | None = None) -> Tensor:
+@method
+def sprod(input: _SparseTensor, dim: int | None = None) -> Tensor:
     """`reduce` by products.
 
     Example:
@@ -132,3 +150,28 @@ def sprod(input: SparseTensor, dim: int | None = None) -> Tensor:
         [2.0, 2.0, 2.0]
     """
     return reduce(input, dim, "sprod")
+
+
+@method
+def softmax(input: _SparseTensor, dim: int = 1) -> SparseMatrix:
+    """The softmax over the entries of each row (or, `dim=0`, column), for each value of an entry by itself.
+
+    Raises:
+        ShapeError: `dim` is neither 0 nor 1.
+
+    Example:
+        >>> from libsparse import dglsp
+        >>> dglsp.softmax(ls.eye(2)).val.tolist()
+        [1.0, 1.0]
+    """
+    if dim not in (0, 1, -1, -2):
+        raise ls.ShapeError(f"softmax: dim is {dim}; expected 0 for columns, 1 for rows")
+    dim %= 2
+    entries = entries_of(input)
+    if entries is None or entries.inverse is not None:
+        return made(torch.softmax(input, dim), entries)
+    row, col, val = parts(input)
+    along = (col, row)[dim].long()
+    powers = (val - reduce(input, dim, "smax").detach()[along]).exp()
+    sums = val.new_zeros(input.shape[1 - dim], *val.shape[1:]).index_add(0, along, powers)
+    return with_parts(input, powers / sums[along])
