@@ -268,6 +268,28 @@ def test_layers_and_functions_of_the_package_take_the_entries_sorted():
         torch.testing.assert_close(ls.compile(attention)(A), attention(A))
 
 
+def test_tensors_that_are_given_stay_what_they_are():
+    P, none = ls.tensor(torch.eye(3)), ls.from_coo([[], []], torch.empty(0), (3, 3))
+    for function in (dglsp.add, dglsp.sub, dglsp.mul, dglsp.spspmm, lambda A, _: A, lambda A, _: dglsp.mul(A, 1)):
+        for first, second in ((P, none), (none, P), (P, P)):
+            function(first, second)
+            assert type(first) is type(second) is ls.SparseTensor
+    A = made()
+    for function in (A.coalesce, A.clone, A.detach, A.contiguous, lambda: A + none, lambda: A.to_format("csr")):
+        function()
+        shows(A, ROW.tolist(), COL.tolist(), VAL.tolist())
+
+
+def test_gradients_of_torchs_layouts():
+    val = VAL.clone().requires_grad_()
+    for layout in ("coo", "csr", "csc"):
+        converted = getattr(dglsp, f"to_torch_sparse_{layout}")(made(val))
+        assert converted.requires_grad
+        leaf = converted.detach()
+        leaf = (leaf.coalesce() if layout == "coo" else leaf).requires_grad_()
+        assert dglsp.from_torch_sparse(leaf).val.requires_grad
+
+
 def test_torch_compile_takes_sorted_matrices():
     x = torch.randn(3, 2)
     for function in (

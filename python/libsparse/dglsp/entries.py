@@ -20,15 +20,26 @@ class Entries:
     Args:
         row: Rows (count,).
         col: Columns (count,).
-        places: For each entry its place in storage (count,), int64.
         inverse: For each place in storage its entry (stored,), int64; None where coordinates come twice.
+        places: For each entry its place in storage (count,), int64; the inverse of `inverse` by default.
         stored: How many are stored.
     """
 
-    def __init__(self, row: Tensor, col: Tensor, places: Tensor, inverse: Tensor | None, stored: int) -> None:
+    def __init__(
+        self, row: Tensor, col: Tensor, inverse: Tensor | None, places: Tensor | None = None, stored: int = 0
+    ) -> None:
         self.row, self.col = row, col
-        self.places, self.inverse, self.number = places, inverse, stored
+        self.inverse, self.number = inverse, stored
+        if places is not None:
+            self.__dict__["places"] = places
         self.compressed: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
+
+    @functools.cached_property
+    def places(self) -> Tensor:
+        """For each entry its place in storage."""
+        assert self.inverse is not None
+        numbers = torch.arange(len(self.inverse), device=self.inverse.device)
+        return torch.empty_like(numbers).scatter_(0, self.inverse, numbers)
 
     def stored(self, val: Tensor) -> Tensor:
         """Values in the order of storage; those of coordinates that come twice are added."""
@@ -43,24 +54,23 @@ class Entries:
     @functools.cached_property
     def transposed(self) -> Entries:
         """Those of the transpose, whose values are stored in the same order."""
-        other = Entries(self.col, self.row, self.places, self.inverse, self.number)
+        other = Entries(self.col, self.row, self.inverse, self.__dict__.get("places"), self.number)
         other.__dict__["transposed"] = self
         return other
 
 
-def assemble(row: Tensor, col: Tensor, shape: tuple[int, ...]) -> tuple[SparseTensor, Entries | None]:
+def assemble(
+    row: Tensor, col: Tensor, shape: tuple[int, ...], check: bool = True
+) -> tuple[SparseTensor, Entries | None]:
     """A matrix of these coordinates, with values that don't matter, and the entries unless they are stored as given."""
     count = len(row)
     numbers = torch.arange(count, device=row.device)
-    A = ls.from_coo(torch.stack([row, col]), numbers, shape, reduce="min")
+    A = ls.from_coo(torch.stack([row, col]), numbers, shape, reduce="min", check=check)
     first = A.values()
     if len(first) == count:
-        if torch.equal(first, numbers):
-            return A, None
-        places = torch.empty_like(numbers).scatter_(0, first, numbers)
-        return A, Entries(row, col, places, first, count)
+        return A, None if torch.equal(first, numbers) else Entries(row, col, first)
     there, looked_up = (r.long() * shape[1] + c.long() for r, c in ((row[first], col[first]), (row, col)))
-    return A, Entries(row, col, torch.searchsorted(there, looked_up), None, len(first))
+    return A, Entries(row, col, None, torch.searchsorted(there, looked_up), len(first))
 
 
 def entries_of(A: SparseTensor) -> Entries | None:

@@ -132,7 +132,7 @@ def val_like(mat: _SparseTensor, val: Tensor) -> SparseMatrix:
     if entries is not None:
         return made(with_vectors(mat, entries.stored(val)), entries, val)
     if val.ndim > 1 and compressed_by(mat) is None:
-        return of_coordinates(mat.row, mat.col, val, tuple(mat.shape[:2]))
+        return of_coordinates(mat.row, mat.col, val, tuple(mat.shape[:2]), check=False)
     return made(with_vectors(mat, val))
 
 

@@ -230,9 +230,9 @@ def matrix(A: Any, function: str) -> SparseMatrix:
     return in_one_order(A)  # type: ignore[return-value]
 
 
-def of_coordinates(row: Tensor, col: Tensor, val: Tensor, shape: tuple[int, ...]) -> SparseMatrix:
-    """The matrix of coordinates and values (nnz,) or (nnz, d), in this order."""
-    A, entries = assemble(row, col, shape)
+def of_coordinates(row: Tensor, col: Tensor, val: Tensor, shape: tuple[int, ...], check: bool = True) -> SparseMatrix:
+    """The matrix of coordinates and values (nnz,) or (nnz, d), in this order; unchecked ones are within the shape."""
+    A, entries = assemble(row, col, shape, check)
     stored = val if entries is None else entries.stored(val)
     found: SparseMatrix = made(with_vectors(A, stored), entries, None if entries is None else val)
     return found

@@ -144,7 +144,7 @@ class _Compressed:
         """
         across, val = self.across.index_select(0, found), self.values(found)
         if not (self.once and once):
-            drawn = of_coordinates(place, across.long(), val, (rows, self.width))
+            drawn = of_coordinates(place, across.long(), val, (rows, self.width), check=False)
             return drawn.transpose() if self.dim else drawn
         return self._made(torch.searchsorted(place, torch.arange(rows + 1, device="cpu")), across, val)
 
@@ -247,8 +247,8 @@ def compact(mat: _SparseTensor, dim: int, leading_indices: Any = None) -> tuple[
     shape[dim] = len(used)
     row, col = (row, changed) if dim else (changed, col)
     if compressed_by(mat) == 1:  # so that what is multiplied with its transpose, as layers do, is in CSR
-        return of_coordinates(col, row, val, tuple(shape[::-1])).transpose(), used
-    return of_coordinates(row, col, val, tuple(shape)), used
+        return of_coordinates(col, row, val, tuple(shape[::-1]), check=False).transpose(), used
+    return of_coordinates(row, col, val, tuple(shape), check=False), used
 
 
 def _check_dim(function: str, dim: int) -> None:
