@@ -174,6 +174,9 @@ def test_reductions_count_what_is_stored_only():
     assert A.smax(1).tolist() == [-1, 0, -3]
     assert A.smin(0).tolist() == [-3, -1, -2]
     assert A.sprod(1).tolist() == [2, 0, -3]
+    small = dglsp.val_like(A, torch.tensor([255, 254, 253], dtype=torch.uint8))
+    assert small.sum().item() == 762  # in int64, as torch's sums
+    assert small.sum(1).dtype == small.smax().dtype == torch.uint8
     empty = dglsp.spmatrix(torch.empty(2, 0, dtype=torch.int64), shape=(2, 3))
     assert empty.smax(1).tolist() == empty.sprod(1).tolist() == [0, 0]
     assert empty.sprod().item() == 1

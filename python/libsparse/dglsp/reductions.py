@@ -58,7 +58,7 @@ def reduce(input: _SparseTensor, dim: int | None = None, rtype: str = "sum") -> 
     row, col, val = parts(input)
     if dim is None and not len(val) and rtype in ("smax", "smin"):
         raise ls.ShapeError(f"{rtype}: input ({input._facts()}) stores no entries; expected one at least")
-    if dim is None and input.dtype in _KNOWN:
+    if dim is None and (rtype != "smean" or val.is_floating_point()):
         of_all: Tensor = _OF_ALL[rtype](val, 0)
         return of_all
     index = torch.zeros_like(row) if dim is None else (row, col)[kept]
