@@ -71,7 +71,7 @@ func gatherKernel(p *cin.Program) *Kernel {
 		g.lowerer = newLowerer(p, s)
 		return returnOK(name, body(g))
 	}
-	value := func(q *ir.Var) ir.Expr {
+	value := func(q ir.Expr) ir.Expr {
 		if from.Tensor.PatternOnly {
 			return ir.Number(1, to.Elem)
 		}
@@ -95,17 +95,46 @@ func (g gather) measure(count *ir.Var) []ir.Stmt {
 	return append(append(out, refuseLarge(total, g.to.Pos.Elem)...), ir.Set(count, total))
 }
 
-// fill copies the rows on threads; value is that of an entry of the matrix.
-func (g gather) fill(value func(q *ir.Var) ir.Expr, to *ir.Array) []ir.Stmt {
-	i, row, q, moved := g.Index("i"), g.Index("row"), g.Index("q"), g.Index("moved")
-	copied := ir.Loop(
-		q, ir.IndexAt(g.from.Pos, row), ir.IndexAt(g.from.Pos, ir.Next(row)),
-		ir.Put(g.to.Crd, ir.Add(moved, q), ir.IndexAt(g.from.Crd, q)), ir.Put(to, ir.Add(moved, q), value(q)),
-	)
-	loop := ir.Count(
-		i, g.rows, ir.Let(row, ir.IndexAt(g.by, i)),
-		ir.Let(moved, ir.Sub(ir.IndexAt(g.to.Pos, i), ir.IndexAt(g.from.Pos, row))), copied,
+// run is how many entries are copied at once.
+const run = 8
+
+// fill copies the rows, parts of them on threads. As long as others follow in a part, a row is copied by whole runs that may end behind it: what they
+// write there, the next rows write again. So no loop waits for the end of a short row, which no processor foresees. value is that of an entry of the
+// matrix.
+func (g gather) fill(value func(q ir.Expr) ir.Expr, to *ir.Array) []ir.Stmt {
+	part, parts, i, size, within := g.Index("part"), g.Index("parts"), g.Index("i"), g.Index("size"), g.Index("within")
+	begin, end := g.Index("begin"), g.Index("end")
+	bound := func(part ir.Expr) ir.Expr { return ir.Div(ir.Mul(part, g.rows), parts) }
+	each := ir.Count(
+		part, parts, ir.Let(begin, bound(part)), ir.Let(end, bound(ir.Next(part))), ir.Let(within, ir.IndexAt(g.to.Pos, end)),
+		ir.Loop(i, begin, end, g.copied(i, size, within, value, to)...),
 	)
 	enough := ir.Is(ir.IndexAt(g.to.Pos, g.rows), ir.Gt, ir.Const(g.program.Team.Grain))
-	return []ir.Stmt{&ir.Parallel{Threads: g.slots.threads, Cond: enough, Body: ir.Do(g.share(loop))}}
+	return []ir.Stmt{
+		ir.Let(parts, ir.Mul(g.slots.threads, ir.Const(chunks))), ir.Let(size, ir.IndexAt(g.from.Pos, g.choices)),
+		&ir.Parallel{Threads: g.slots.threads, Cond: enough, Body: ir.Do(shareEach(each))},
+	}
+}
+
+// copied is one row of the result, of whose part entries end before within; those of the matrix end before size.
+func (g gather) copied(i, size, within *ir.Var, value func(q ir.Expr) ir.Expr, to *ir.Array) []ir.Stmt {
+	row, q, end, moved, k := g.Index("row"), g.Index("q"), g.Index("q_end"), g.Index("moved"), g.Index("k")
+	entry := func(q ir.Expr) []ir.Stmt {
+		place := ir.Add(moved, q)
+		column := ir.IndexAt(g.from.Crd, q)
+		if g.from.Crd.Elem == g.to.Crd.Elem {
+			column = ir.At(g.from.Crd, q) // as it is
+		}
+		return []ir.Stmt{ir.Put(g.to.Crd, place, column), ir.Put(to, place, value(q))}
+	}
+	whole := ir.Count(k, ir.Const(run), entry(ir.Add(q, k))...)
+	whole.Kind = ir.Simd
+	next := ir.Add(q, ir.Const(run))
+	fits := ir.All(ir.Is(q, ir.Lt, end), ir.Is(next, ir.Le, size), ir.Is(ir.Add(moved, next), ir.Le, within))
+	return []ir.Stmt{
+		ir.Let(row, ir.IndexAt(g.by, i)), ir.Declare(q, ir.IndexAt(g.from.Pos, row)), ir.Let(end, ir.IndexAt(g.from.Pos, ir.Next(row))),
+		ir.Let(moved, ir.Sub(ir.IndexAt(g.to.Pos, i), q)),
+		ir.Repeat(fits, whole, ir.Increase(q, ir.Const(run))),
+		ir.Repeat(ir.Is(q, ir.Lt, end), append(entry(q), ir.Increment(q))...),
+	}
 }
