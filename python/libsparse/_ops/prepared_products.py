@@ -19,6 +19,7 @@ from libsparse._runtime.direct import Direct
 from libsparse._runtime.dispatch import Prepared
 from libsparse._runtime.problem import Einsum, Operand, Problem, product, stored
 from libsparse._storage import threads
+from libsparse._storage.derived import is_first
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -188,12 +189,9 @@ def _unfollowed(tensor: Tensor) -> Tensor:
 def _prepare(name: Any, problem: Problem, operands: Sequence[Operand]) -> Prepared | Once | None:
     """A prepared problem, kept as a short way by the pattern of operand 0 from the second time on; None without one."""
     pattern = operands[0].sparsity
-    if name not in pattern.begun and notes.notes.runs is None:
-        if len(pattern.begun) >= _KEPT:
-            pattern.begun.clear()
-        pattern.begun.add(name)
-        if (direct := dispatch.once(problem, operands)) is not None:
-            return Once(problem, direct, operands[-1].dtype)
+    first = notes.notes.runs is None and is_first(pattern.begun, name)
+    if first and (direct := dispatch.once(problem, operands)) is not None:
+        return Once(problem, direct, operands[-1].dtype)
     prepared = dispatch.prepare(problem, operands)
     variant = prepared.variant
     if isinstance(variant, Call) and variant.direct is None:

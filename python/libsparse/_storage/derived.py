@@ -13,6 +13,7 @@ from libsparse._lang.records import NamedTuple
 from . import ordinary
 
 _FUNCTIONS_KEPT = 16  # results of functions of shape that a pattern keeps
+_BEGUN_KEPT = 64  # names of calls that a pattern has seen once
 limit: int | None = None
 """The bytes that each pattern may keep, None for any number; `ls.options(derived_bytes=...)` sets it."""
 
@@ -57,6 +58,28 @@ class Derived(Mapping[str, Derivation]):
         """A line for each."""
         lines = [f"{name}: {d.bytes} bytes, {d.seconds * 1e3:.3g} ms" for name, d in self._found.items()]
         return "\n".join(lines) or "nothing"
+
+
+def is_first(begun: dict[Any, Any], name: Any) -> bool:
+    """Whether a call is the first one of its name on a pattern, which is noted: what later ones need is not made yet.
+
+    Args:
+        begun: The names that the pattern has seen; where there are too many, all are forgotten.
+        name: What tells the call from others.
+    """
+    if name in begun:
+        return False
+    if len(begun) >= _BEGUN_KEPT:
+        begun.clear()
+    begun[name] = None
+    return True
+
+
+def as_first(begun: Mapping[Any, Any], name: Any, value: Any) -> Any:
+    """A conversion with the pattern that the first call of its name has found, which somebody may have kept."""
+    reference = begun.get(name)
+    pattern = None if reference is None else reference()
+    return value if pattern is None else value._replace(pattern=pattern)
 
 
 def patterns(store: Store) -> list[Any]:

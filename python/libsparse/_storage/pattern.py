@@ -133,7 +133,7 @@ class Pattern:
         self.origin: weakref.ref[Pattern] | None = None
         self.calls: dict[Any, Any] = {}
         self.fast: dict[Any, Any] = {}
-        self.begun: set[Any] = set()
+        self.begun: dict[Any, Any] = {}
         self.repeated: dict[Any, Any] = {}
         self._kept = derived.Store()
         self._statistics: statistics.Statistics | None = None
@@ -238,7 +238,7 @@ class Pattern:
         """A value that is computed from the pattern, once."""
         known = self._kept.get(name)
         if known is None:
-            known = self._kept.add(name, build)
+            known = self._kept.add(name, lambda: derived.as_first(self.begun, name, build()))
             if self._kept.drop(name, self.tensors()):  # prepared calls hold arrays of other formats, too
                 for calls in (self.calls, self.fast, self.repeated):
                     calls.clear()

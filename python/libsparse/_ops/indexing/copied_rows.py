@@ -6,7 +6,10 @@ The kernel depends on the widths of values and positions only: any matrix and an
 from __future__ import annotations
 
 import functools
+import weakref
 from array import array
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,9 +20,12 @@ from libsparse._compiler import kernel, request
 from libsparse._lang import dtypes
 from libsparse._lang.errors import ToolchainError
 from libsparse._ops.operands import PLAIN
+from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand, stored
 from libsparse._runtime.status import check
 from libsparse._storage import memory, ordinary, threads
+from libsparse._storage.boxes import has_far_more_rows
+from libsparse._storage.derived import is_first
 from libsparse._storage.pattern import Pattern
 
 _INDICES = frozenset({torch.int32, torch.int64})
@@ -82,6 +88,27 @@ def listed_rows(source: Operand, rows: Tensor) -> Operand | None:
     followed = forward_ad._current_level >= 0 or ordinary.in_transform() is not None or tape.is_seen([source])
     followed = followed or (values is not None and values.requires_grad and torch.is_grad_enabled())
     return None if followed else copy_rows(source, rows)
+
+
+def first_rows(source: Operand, name: tuple[Any, ...], rows: Callable[[], Tensor]) -> Operand | None:
+    """The rows that the first call of an operation on a pattern selects; None for later ones and where others serve.
+
+    Most patterns see one such call, and one kernel copies coordinates and values in half the time that it takes to find
+    the places of values, which later calls need alone, and to take these.
+
+    Args:
+        source: The operand.
+        name: What `Pattern.derive` is given by later calls.
+        rows: Makes the numbers of the rows.
+    """
+    pattern = source.sparsity
+    if not copies(pattern) or notes.notes.runs is not None or has_far_more_rows(pattern):
+        return None
+    kept = "function", *name
+    found = listed_rows(source, rows()) if is_first(pattern.begun, kept) else None
+    if found is not None:
+        pattern.begun[kept] = weakref.ref(found.sparsity)
+    return found
 
 
 class _Copier:

@@ -22,6 +22,8 @@ from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 
+from .copied_rows import first_rows
+
 _NOTED = 1 << 15  # values, up to which finding the places takes longer than moving them
 _MANY_ROWS = 1 << 24  # of a matrix, whose starts take 64 MiB
 
@@ -137,6 +139,7 @@ def derive(
     format: Format | None = None,
     *,
     short: Callable[[Pattern], Conversion | None] | None = None,
+    rows: Callable[[], Tensor] | None = None,
 ) -> Operand:
     """The result of a function of shape; the pattern keeps the last few of its results' patterns.
 
@@ -146,8 +149,12 @@ def derive(
         change: Gives the entries of the result; those of a result without dimensions are at most one.
         format: The format of the result; by default that of the operand, where the rank allows.
         short: Gives the result's pattern where there is a shorter way to it than by all entries, None elsewhere.
+        rows: Makes the numbers of the rows that the function selects; None of one that does more.
     """
-    pattern = source.sparsity
+    pattern, name = source.sparsity, (*name, format)
+    copied = None if rows is None else first_rows(source, name, rows)
+    if copied is not None:
+        return copied
 
     def build() -> Conversion | Entries:
         if short is not None and not torch.is_inference_mode_enabled() and (found := short(pattern)) is not None:
@@ -158,7 +165,7 @@ def derive(
         size = 1 if source.data is None else source.data.element_size()
         return pack(changed, kept_format(pattern.format, changed.shape) if format is None else format, size)
 
-    found = pattern.derive((*name, format), build)
+    found = pattern.derive(name, build)
     return carry_kept(source, found) if isinstance(found, Conversion) else scalar(source, found)
 
 

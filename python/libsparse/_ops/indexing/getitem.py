@@ -22,7 +22,7 @@ from libsparse._storage.pattern import Pattern
 
 from .arrays import Inner, above_blocks, split, with_blocks
 from .columns import select_box, select_columns
-from .copied_rows import listed_rows
+from .copied_rows import copies, first_rows, listed_rows
 from .entries import (
     Entries,
     carry,
@@ -37,7 +37,7 @@ from .entries import (
     wrap,
 )
 from .keys import INDEX, NEW, Key, Slice, bounded, checked, in_range, parse, true_elements
-from .rows import may_list, ragged, select_rows, selectable
+from .rows import listed_alone, outer_rows, ragged, rows_alone, select_rows, selectable, sliced_alone
 from .single_rows import single
 
 
@@ -65,8 +65,10 @@ def index(input: Any, key: Any) -> Operand:
 
 
 def _indexed(source: Operand, key: Any) -> Operand:
-    if type(key) is Tensor and source.sparsity.format.order[0] == 0:
-        found = listed_rows(source, key)
+    pattern = source.sparsity
+    if type(key) is Tensor and pattern.format.order[0] == 0 and copies(pattern):
+        mask = key.dtype is torch.bool and key.shape == pattern.shape[:1]
+        found = listed_rows(source, true_elements(key)[0] if mask else key)
         if found is not None:
             return found
     one = single(source, key)
@@ -203,13 +205,18 @@ def _select(source: Operand, key: Key) -> Operand:
     if above is not None and parts is not None:
         return _of_arrays(source, above, *parts)
     pattern, size = source.sparsity, 1 if source.data is None else source.data.element_size()
-    rows = _rows_alone(key, pattern)
+    rows = rows_alone(key, pattern)
     copied = None if rows is None else listed_rows(source, rows)
     if copied is not None:
         return copied
     if key.picks or INDEX in key.dims:
         return carry(source, _selection(pattern, key, size))
     name = "slices", tuple(key.slices.values()), key.dims
+    chosen = None if key.dims != tuple(range(pattern.ndim)) else sliced_alone(key, pattern)
+    if chosen is not None:
+        copied = first_rows(source, name, chosen.numbers)
+        if copied is not None:
+            return copied
     return carry_kept(source, pattern.derive(name, lambda: _selection(pattern, key, size)))
 
 
@@ -230,7 +237,7 @@ def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
         (pattern, rows_of, _), key = box
         if key.is_all(pattern.shape, None):
             return box[0]
-    rows = _rows(key, mode, pattern)
+    rows = outer_rows(key, mode, pattern)
     if rows is not None and selectable(format):
         owner_mode = mode if mode in key.indices else None
         selected = select_rows(pattern, rows)
@@ -239,7 +246,7 @@ def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
         key = key.below_rows(mode, rows.numel())
         if key.is_all(pattern.shape, owner_mode):
             return selected
-    if _listed_alone(key, pattern) == format.order[-1]:
+    if listed_alone(key, pattern) == format.order[-1]:
         found = select_columns(pattern, key.indices[format.order[-1]])
         if found is not None:
             return found if rows_of is None else found.after(rows_of)
@@ -254,34 +261,6 @@ def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
     elif owner is None and INDEX in key.dims:  # of bools alone
         entries, owner = _bools(entries, key)
     return pack(_placed(entries, key, owner), kept_format(format, key.shape), itemsize)
-
-
-def _rows_alone(key: Key, pattern: Pattern) -> Tensor | None:
-    """The rows that a key selects by a list, if it does nothing else."""
-    mode = pattern.format.order[0]
-    return key.indices[mode] if _listed_alone(key, pattern) == mode else None
-
-
-def _listed_alone(key: Key, pattern: Pattern) -> int | None:
-    """The mode of which a key selects coordinates by a list, if it does nothing else."""
-    if len(key.indices) != 1:
-        return None
-    ((mode, listed),) = key.indices.items()
-    shape = list(pattern.shape)
-    shape[mode] = listed.numel()
-    return mode if key.below_rows(mode, listed.numel()).is_all(shape, mode) else None
-
-
-def _rows(key: Key, mode: int, pattern: Pattern) -> Tensor | None:
-    """The coordinates of the outermost level that a key selects; None where it reads them all, or too many."""
-    if mode in key.picks:
-        return torch.tensor([key.picks[mode]], device="cpu")
-    if mode in key.slices:
-        chosen = key.slices[mode]
-        if chosen.whole(pattern.shape[mode]) or not may_list(pattern, chosen.length):
-            return None
-        return torch.arange(chosen.start, chosen.start + chosen.step * chosen.length, chosen.step, device="cpu")
-    return key.indices[mode] if len(key.indices) == 1 else None
 
 
 def _filtered(entries: Entries, key: Key) -> Entries:

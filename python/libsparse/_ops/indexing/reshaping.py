@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -206,7 +207,10 @@ def _flipped(source: Operand, turned: tuple[int, ...]) -> Operand:
         rows = None if outer in turned else with_rows(both.pattern, lambda rows: rows.flip(0))
         return both if rows is None or both.source is None else rows.after(both.source)
 
-    return derive(source, ("flip", frozenset(turned)), change, short=short)
+    outer = source.sparsity.format.order[0]
+    backward = functools.partial(torch.arange, source.shape[outer] - 1, -1, -1, device="cpu")
+    rows = backward if turned == (outer,) else None
+    return derive(source, ("flip", frozenset(turned)), change, short=short, rows=rows)
 
 
 @moves(lambda input, shifts, dims=None: input)
@@ -238,7 +242,9 @@ def _rolled(source: Operand, by: Sequence[int], modes: Sequence[int]) -> Operand
     def short(pattern: Pattern) -> Conversion | None:
         return with_rows(pattern, lambda rows: rows.roll(by)) if tuple(modes) == pattern.format.order[:1] else None
 
-    return derive(source, ("roll", tuple(by), tuple(modes)), change, short=short)
+    outer = source.sparsity.format.order[0]
+    rows = (lambda: torch.arange(source.shape[outer], device="cpu").roll(by)) if tuple(modes) == (outer,) else None
+    return derive(source, ("roll", tuple(by), tuple(modes)), change, short=short, rows=rows)
 
 
 def _listed(value: Any) -> list[Any]:

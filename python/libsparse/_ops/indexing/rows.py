@@ -19,6 +19,7 @@ from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from .copied_rows import copies
+from .keys import Key, Slice
 
 _CPU = torch.device("cpu")
 _PARTS = 64  # matrices that C takes
@@ -34,6 +35,40 @@ def selectable(format: Format) -> bool:
 def may_list(pattern: Pattern, count: int) -> bool:
     """Whether a list of so many rows is no longer than what the pattern has anyway: shapes may be huge."""
     return pattern.pos[0] is None or count <= pattern.nnz
+
+
+def rows_alone(key: Key, pattern: Pattern) -> Tensor | None:
+    """The rows that a key selects by a list, if it does nothing else."""
+    mode = pattern.format.order[0]
+    return key.indices[mode] if listed_alone(key, pattern) == mode else None
+
+
+def sliced_alone(key: Key, pattern: Pattern) -> Slice | None:
+    """The rows that a key of slices selects, if it does nothing else."""
+    outer, *others = pattern.format.order
+    return key.slices[outer] if all(key.slices[mode].whole(pattern.shape[mode]) for mode in others) else None
+
+
+def listed_alone(key: Key, pattern: Pattern) -> int | None:
+    """The mode of which a key selects coordinates by a list, if it does nothing else."""
+    if len(key.indices) != 1:
+        return None
+    ((mode, listed),) = key.indices.items()
+    shape = list(pattern.shape)
+    shape[mode] = listed.numel()
+    return mode if key.below_rows(mode, listed.numel()).is_all(shape, mode) else None
+
+
+def outer_rows(key: Key, mode: int, pattern: Pattern) -> Tensor | None:
+    """The coordinates of the outermost level that a key selects; None where it reads them all, or too many."""
+    if mode in key.picks:
+        return torch.tensor([key.picks[mode]], device="cpu")
+    if mode in key.slices:
+        chosen = key.slices[mode]
+        if chosen.whole(pattern.shape[mode]) or not may_list(pattern, chosen.length):
+            return None
+        return chosen.numbers()
+    return key.indices[mode] if len(key.indices) == 1 else None
 
 
 def select_rows(pattern: Pattern, rows: Tensor) -> Conversion:
