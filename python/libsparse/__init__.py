@@ -41,6 +41,7 @@ try:
     from ._ops import product_gradient as _product_gradient
     from ._ops.tracing import Operators as _Operators
     from ._ops.tracing import operators as _traced_operators
+    from ._runtime.conversion import carry as _carry
     from ._runtime.conversion import convert as _convert
     from ._storage.conversion import set_converter as _set_converter
     from ._storage.pattern import restore_pattern as _restore_pattern  # noqa: F401  # files name it
@@ -221,7 +222,7 @@ def _tune_in_background() -> None:
 
 
 # What lies below calls functions that lie above: patterns are converted, and problems differentiated, by kernels.
-_set_converter(_convert)
+_set_converter(_convert, _carry)
 _traced_operators.append(_Operators(_move, _assemble_traced, _checked))
 _register_others(_compute_traced, _compute_dual, _compute_transformed)
 _register_gradients(product=_product_gradient.compute, expression=_differentiate_expression)

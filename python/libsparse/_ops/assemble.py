@@ -17,7 +17,7 @@ from libsparse._lang.errors import DtypeError, FormatError, ShapeError, Toolchai
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Einsum, Operand, Problem, product
 from libsparse._storage import checks, memory, packing, sorting, threads, validate
-from libsparse._storage.conversion import inverse, taken
+from libsparse._storage.conversion import first_values, inverse, taken
 from libsparse._storage.fakes import is_fake, refuse_jit_trace
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
@@ -134,6 +134,9 @@ def to_format(source: Operand, format: str | Format) -> Operand:
         return Operand(None, to_dense(source).permute(wanted.order).contiguous().permute(back))
     if source.sparsity.format != wanted:
         refuse_jit_trace()
+        carried = None if source.data is None else first_values(source.sparsity, source.data, wanted, source.fill)
+        if carried is not None:
+            return Operand(carried[1], carried[0], source.fill)
     conversion = source.sparsity.converted(wanted)
     values = None if source.data is None else conversion.values(source.data, source.fill)
     return Operand(conversion.pattern, values, source.fill)

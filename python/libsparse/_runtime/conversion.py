@@ -9,18 +9,21 @@ import string
 import torch
 
 from libsparse._lang.dtypes import INT32_MAX
+from libsparse._lang.errors import ToolchainError
 from libsparse._lang.waiting import Waiting
 from libsparse._storage import ordinary
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from . import dispatch
+from . import dispatch, notes
 from .problem import Operand, Problem
 
 _LONG = 1 << 20  # entries whose conversion may take a second
 _FEW = 1 << 20  # entries whose numbers are kept, in 12 MiB at most
 _LEAST = 16  # bits of those that are kept
+_NUMBERS = {4: torch.int32, 8: torch.int64}
+"""The integers that are copied in place of values of a size."""
 
 
 def convert(pattern: Pattern, format: Format) -> Conversion:
@@ -39,14 +42,39 @@ def convert(pattern: Pattern, format: Format) -> Conversion:
         return _converted(pattern, format)
 
 
+def carry(pattern: Pattern, values: torch.Tensor, format: Format, fill: float) -> tuple[torch.Tensor, Pattern] | None:
+    """Values brought to another format with the pattern, by the kernels that copy entries' numbers.
+
+    Args:
+        pattern: The pattern.
+        values: (nnz,), of 4 or 8 bytes; of others, None is returned.
+        format: The format.
+        fill: The value of padding.
+
+    Returns:
+        None where entries stay in their order, where padding is not zeros, and without a compiler.
+    """
+    old, number = pattern.format, _NUMBERS.get(values.itemsize)
+    pads = format.pads or format.padded
+    other = old.pads or old.padded or old.is_dense or format.is_dense or _block_levels(pattern, format)
+    if other or (fill if pads else old.order == format.order):
+        return None
+    if number is None or values.numel() != pattern.size or notes.notes.runs is not None:
+        return None
+    format.check_extents(pattern.shape)
+    try:
+        found, converted = _moved(pattern, values.view(number), format)
+    except ToolchainError:  # values of this size have no kernel, and numbers may have one
+        return None
+    return found.view(values.dtype), converted
+
+
 def _converted(pattern: Pattern, format: Format) -> Conversion:
-    if format.writable != format:
-        return _packed(pattern, format)
     blocks = _block_levels(pattern, format)
     if blocks:
         return _in_blocks(pattern, format, blocks)
     first = 1 if format.pads or format.is_dense or format.padded else 0
-    numbers, converted = copied(pattern, _numbers(pattern.size, first), format)
+    numbers, converted = _moved(pattern, _numbers(pattern.size, first), format)
     return _between(pattern, converted, numbers, first)
 
 
@@ -89,17 +117,18 @@ def _in_blocks(pattern: Pattern, format: Format, count: int) -> Conversion:
     return Conversion(new, (moved.source.to(new.index_dtype)[:, None] * size + places).reshape(-1), None)
 
 
-def _packed(pattern: Pattern, format: Format) -> Conversion:
-    """A format with conversion-only levels: they are converted one after the other, from the outermost on."""
+def _moved(pattern: Pattern, values: torch.Tensor, format: Format) -> tuple[torch.Tensor, Pattern]:
+    """A tensor in another format; conversion-only levels are converted one after the other, from the outermost on."""
+    if format.writable == format:
+        return copied(pattern, values, format)
     listed = pattern.converted(format.writable)
-    numbers = listed.values(_numbers(pattern.size))
-    converted, reached = listed.pattern, list(format.writable.levels)
+    values, converted, reached = listed.values(values), listed.pattern, list(format.writable.levels)
     for level, kind in enumerate(format.levels):
         if kind != reached[level]:
             reached[level] = kind
             step = Format(f"{''.join(reached)}:{','.join(map(str, format.order))}")
-            numbers, converted = copied(converted, numbers, step)
-    return _between(pattern, converted, numbers)
+            values, converted = copied(converted, values, step)
+    return values, converted
 
 
 def copied(pattern: Pattern, values: torch.Tensor, format: Format) -> tuple[torch.Tensor, Pattern]:
@@ -143,5 +172,6 @@ def _between(old: Pattern, new: Pattern, numbers: torch.Tensor, first: int = 1) 
         target, source = None, numbers - first if first else numbers
     # Kernels read an operand through the permutation wherever the order of its modes changes.
     unmoved = old.format.order == new.format.order and source.numel() == old.size
-    same = unmoved and bool((source[1:] > source[:-1]).all())
+    in_order = all([level.ordered and not level.padded for level in (*old.format.kinds, *new.format.kinds)])
+    same = unmoved and (in_order or bool((source[1:] > source[:-1]).all()))
     return Conversion(new, None if same else source.to(new.index_dtype), target)

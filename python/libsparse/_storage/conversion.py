@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ from . import memory, ordinary, sorting, threads
 from .format import Format
 
 _SIZES = (1, 2, 4, 8)  # bytes of values that C takes
+_MANY = 1 << 14  # entries whose places take longer to find than a second call of a kernel
 _NARROW = 1 << 12  # places in int32 from which on C takes less time than torch, which needs them in int64
 _watchers = (torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack, torch._C._get_tracing_state)
 
@@ -56,17 +58,59 @@ class Conversion(NamedTuple):
         return values
 
 
+class Begun(NamedTuple):
+    """The pattern that the first values brought to another format have there: nobody has asked for their places yet.
+
+    Attributes:
+        pattern: The pattern.
+    """
+
+    pattern: Pattern
+
+    def completed(self, source: Pattern, format: Format) -> Conversion:
+        """The conversion with places, which `source` keeps from now on."""
+        begun = time.perf_counter()
+        with ordinary.tensors():
+            whole: Conversion = source._converted(format)._replace(pattern=self.pattern)
+        source._kept.entries["format", format] = whole, time.perf_counter() - begun
+        return whole
+
+
 def _no_converter(pattern: Pattern, format: Format) -> Conversion:
     raise InternalError(f"nothing converts {pattern} to format {format}")
 
 
+_Carry = Callable[[Pattern, Tensor, Format, float], tuple[Tensor, Pattern] | None]
 _convert: Callable[[Pattern, Format], Conversion] = _no_converter
+_carry: _Carry = lambda pattern, values, format, fill: None  # noqa: E731  # before there are kernels
 
 
-def set_converter(convert: Callable[[Pattern, Format], Conversion]) -> None:
-    """Register the function that brings patterns to other formats: it runs kernels, which are above patterns."""
-    global _convert
-    _convert = convert
+def set_converter(convert: Callable[[Pattern, Format], Conversion], carry: _Carry) -> None:
+    """Register the functions that bring patterns, or values with them, to other formats: kernels are above patterns."""
+    global _convert, _carry
+    _convert, _carry = convert, carry
+
+
+def first_values(pattern: Pattern, values: Tensor, format: Format, fill: float) -> tuple[Tensor, Pattern] | None:
+    """The first values of a pattern that are brought to another format, with the pattern there.
+
+    Most patterns see one such call. To copy values with coordinates takes a kernel little more than to number entries,
+    and their places, by which later calls take values alone, are found from the second call on.
+
+    Returns:
+        None of later calls, of few entries, where entries stay in their order, and where torch follows values.
+    """
+    name = "format", format
+    if pattern.traced or pattern._kept.get(name) is not None or values.numel() < _MANY or not _nobody_watches(values):
+        return None
+    for dims, origin in _origins(pattern):
+        carried = first_values(origin, values, format.permute(dims), fill)
+        return None if carried is None else (carried[0], carried[1].transposed(inverse(dims)))
+    with ordinary.tensors():
+        carried = _carry(pattern, values, format, fill)
+    if carried is None:
+        return None
+    return carried[0], pattern._keep(name, lambda: Begun(carried[1])).pattern
 
 
 def convert(pattern: Pattern, format: Format) -> Conversion:

@@ -13,7 +13,7 @@ from torch import Tensor
 from libsparse._lang.errors import UnsupportedError
 
 from . import checks, derived, ordinary, packing, sorting, statistics, validate
-from .conversion import Conversion, convert, extended, inverse, taken
+from .conversion import Begun, Conversion, convert, extended, inverse, taken
 from .format import Format
 
 _Derived = TypeVar("_Derived")
@@ -223,8 +223,8 @@ class Pattern:
         """The pattern in another format, converted once."""
         if format == self.format:
             return Conversion(self, None, None)
-        conversion: Conversion = self._keep(("format", format), lambda: self._converted(format))
-        return conversion
+        found: Conversion | Begun = self._keep(("format", format), lambda: self._converted(format))
+        return found.completed(self, format) if isinstance(found, Begun) else found
 
     def _converted(self, format: Format) -> Conversion:
         return convert(self, format)
