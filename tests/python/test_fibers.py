@@ -68,6 +68,9 @@ def test_entries_have_the_coordinates_that_levels_were_built_of(shape, outer, tu
     assert torch.equal(found, wanted)
     for mode, coord in zip(modes, coords, strict=True):
         assert torch.equal(found[mode], coord.long())
+    beside, _ = packing.expand_levels(format, shape, built.pos, built.crd, beside=True)
+    assert torch.equal(beside, wanted)
+    assert beside.t().is_contiguous()
 
 
 def test_nodes_without_children_have_no_entries(threads):

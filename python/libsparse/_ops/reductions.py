@@ -27,6 +27,9 @@ from . import alignment, contraction
 from .assemble import to_format
 from .operands import to_operand
 
+_EXTREMA = {"max": torch.amax, "min": torch.amin}
+"""The functions that reduce all entries, in vectors."""
+
 
 class Groups:
     """The elements of a sparse tensor in groups, one for each place in the dimensions that a reduction keeps.
@@ -59,6 +62,8 @@ class Groups:
         pattern = self.source.sparsity
         if not self.kept and how == "sum" and entries.dtype != torch.bool:
             return notes.apply(functools.partial(torch.sum, dtype=dtype or entries.dtype), entries)
+        if not self.kept and how in _EXTREMA and not pattern.traced and entries.numel() and not entries.requires_grad:
+            return notes.apply(_EXTREMA[how], entries)
         stored = Operand(pattern, pattern.spread(entries))
         # Blocks and diagonals that reach beyond the tensor have padding, which would count; other levels mark theirs.
         if pattern.format.pads and pattern.format.padded and how != "sum":

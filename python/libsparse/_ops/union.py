@@ -146,6 +146,26 @@ def of_patterns(title: str, operands: Sequence[Operand]) -> Operand | None:
     return Operand(pattern, None)
 
 
+def over(below: Pattern, above: Pattern) -> tuple[Pattern, Tensor] | None:
+    """The union of two patterns, and the place of each of its entries among those of both, one behind the other.
+
+    Where both have an entry, it is that of `above`: its numbers are the greater ones, of which a kernel takes the
+    greatest. None where kernels don't merge the format, and without a compiler.
+    """
+    format, first, second = below.format, below.size, above.size
+    if format != above.format or format != format.writable or format.pads or below.block or below.traced:
+        return None
+    if first + second > dtypes.INT32_MAX or tape.is_seen([Operand(below, None)]):
+        return None
+    numbers = torch.arange(1, first + second + 1, dtype=torch.int32, device="cpu").split([first, second])
+    operands = [Operand(pattern, n) for pattern, n in zip((below, above), numbers, strict=True)]
+    try:
+        found, pattern = dispatch.compute(_function_problem("max", format, torch.int32), operands)
+    except ToolchainError:
+        return None
+    return None if pattern is None else (pattern, found.sub_(1))
+
+
 _on_few: dict[Problem, int] = {}  # how often each function has been called on few entries
 
 

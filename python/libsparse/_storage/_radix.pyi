@@ -164,7 +164,9 @@ def take(
     team: int,
     /,
 ) -> bool: ...
-def walk_levels(levels: tuple[tuple[int, int, int, int], ...], wide: bool, threads: int, team: int, /) -> None: ...
+def walk_levels(
+    levels: tuple[tuple[int, int, int, int], ...], wide: bool, stride: int, threads: int, team: int, /
+) -> None: ...
 def write_fibers(
     coords: tuple[tuple[int, bool], ...],
     count: int,

@@ -45,7 +45,12 @@ typedef struct {
 			int64_t high = box->high + (box->high_moves ? row : 0);					\
 			int64_t before = find##_column(crd + from, count, low);					\
 			begin[row] = (T)(from + before);								\
-			counts[row] = (T)(find##_column(crd + from + before, count - before, high));		\
+			const T *rest = crd + from + before;							\
+			count -= before;									\
+			if (high == low + 1) /* a diagonal */							\
+				counts[row] = count > 0 && rest[0] == low;					\
+			else											\
+				counts[row] = (T)(find##_column(rest, count, high));				\
 		}													\
 	}														\
 	static void copy(void *given, int thread)									\

@@ -129,7 +129,8 @@ def _origins(pattern: Pattern) -> list[tuple[tuple[int, ...], Pattern]]:
 
 def is_converted(pattern: Pattern) -> bool:
     """Whether a pattern, or what it is a transpose of, is kept in another format."""
-    return pattern._kept.holds("format") or any([origin._kept.holds("format") for _, origin in _origins(pattern)])
+    patterns = pattern, *[origin for _, origin in _origins(pattern)]
+    return any([kept._kept.holds("format", Conversion) for kept in patterns])
 
 
 def keepers(pattern: Pattern, format: Format) -> list[tuple[Pattern, tuple[str, Format]]]:

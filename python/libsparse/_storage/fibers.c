@@ -164,7 +164,7 @@ typedef struct {
 	int levels, threads;
 	int64_t sizes[MOST_MODES]; /* how many nodes a level has */
 	const void *pos[MOST_MODES], *crd[MOST_MODES]; /* none of a dense level, which is the first */
-	int64_t *coords[MOST_MODES];
+	int64_t *coords[MOST_MODES], stride; /* from the coordinate of one entry to that of the next */
 } Walked;
 
 /* Writes the coordinates of a share of the entries, a block of them and a level at a time: counts the nodes that start at each. */
@@ -202,7 +202,7 @@ typedef struct {
 			const int64_t count = end - at < BLOCK ? end - at : BLOCK;                                \
 			for (int level = 0; level < leaf; level++) {                                              \
 				const T *crd = w->crd[level];                                                     \
-				int64_t *coords = w->coords[level] + at, node = nodes[level], start;              \
+				int64_t *coords = w->coords[level] + at * w->stride, node = nodes[level], start;  \
 				int32_t begin[BLOCK] = {0};                                                       \
 				for (int64_t next = node + 1; next < w->sizes[level]; next++) {                   \
 					start = name##_first(w, level, next);                                     \
@@ -212,12 +212,12 @@ typedef struct {
 				}                                                                                 \
 				for (int64_t n = 0; n < count; n++) {                                             \
 					node += begin[n];                                                         \
-					coords[n] = crd == NULL ? node : crd[node];                               \
+					coords[n * w->stride] = crd == NULL ? node : crd[node];                   \
 				}                                                                                 \
 				nodes[level] = node;                                                              \
 			}                                                                                         \
 			for (int64_t n = at; n < at + count; n++)                                                 \
-				w->coords[leaf][n] = ((const T *)w->crd[leaf])[n];                                \
+				w->coords[leaf][n * w->stride] = ((const T *)w->crd[leaf])[n];                    \
 		}                                                                                                 \
 	}
 DEFINE_WALK(walk, int32_t)
@@ -229,9 +229,11 @@ PyObject *walk_levels(PyObject *self, PyObject *args)
 	Walked w = {0};
 	PyObject *levels;
 	unsigned long long team;
+	long long stride;
 	int wide;
-	if (!PyArg_ParseTuple(args, "O!piK", &PyTuple_Type, &levels, &wide, &w.threads, &team))
+	if (!PyArg_ParseTuple(args, "O!pLiK", &PyTuple_Type, &levels, &wide, &stride, &w.threads, &team))
 		return NULL;
+	w.stride = stride;
 	w.levels = (int)PyTuple_Size(levels);
 	if (w.levels < 1 || w.levels > MOST_MODES || w.threads < 1) {
 		PyErr_SetString(PyExc_ValueError, "levels or threads out of range");

@@ -180,15 +180,19 @@ def spread(values: Tensor, slots: Tensor, size: int) -> Tensor:
 
 
 def expand_levels(
-    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
+    format: Format,
+    extents: Sequence[int],
+    pos: Sequence[Tensor | None],
+    crd: Sequence[Tensor | None],
+    beside: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """The stored coordinates, in the order of a walk.
+    """The stored coordinates, in the order of a walk; those of an entry side by side in memory if they are wanted so.
 
     Returns:
         The coordinates of every entry, int64, with a row a mode, and the places of the entries among the values: None
         where that is their own number.
     """
-    walked_in_c = _walked(format, extents, pos, crd)
+    walked_in_c = _walked(format, extents, pos, crd, beside)
     if walked_in_c is not None:
         return walked_in_c, None
     coords = _below_dense(format, extents, pos, crd)
@@ -214,7 +218,7 @@ def expand_levels(
 
 
 def _walked(
-    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
+    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None], beside: bool
 ) -> Tensor | None:
     """As `expand_levels` of compressed levels, below a dense one or not; None of others, and where C reads none."""
     kinds = format.kinds
@@ -228,13 +232,14 @@ def _walked(
         assert starts is not None
         if starts.numel() != (sizes[level - 1] if level else 1) + 1 or int(starts[-1]) != sizes[level]:
             return None
-    coords = torch.empty((len(kinds), sizes[-1]), dtype=torch.int64, device="cpu")
-    radix = sorting.in_c()
+    shape = (len(kinds), sizes[-1])
+    coords = torch.empty(shape[::-1] if beside else shape, dtype=torch.int64, device="cpu")
+    coords, radix = coords.t() if beside else coords, sorting.in_c()
     if sizes[-1] and radix is not None:
         rows_of_levels = [coords[mode] for mode in format.order]
         where = [[0 if a is None else memory.address(a) for a in found] for found in (pos, crd, rows_of_levels)]
         levels = tuple(zip(sizes, *where, strict=True))
-        radix.walk_levels(levels, arrays[0].dtype == torch.int64, *shared(sizes[-1]))
+        radix.walk_levels(levels, arrays[0].dtype == torch.int64, coords.stride(1), *shared(sizes[-1]))
     return coords
 
 

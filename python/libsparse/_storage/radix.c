@@ -383,7 +383,7 @@ static PyMethodDef functions[] = {
 	 "Writes to place n of `taken` what is at place `source[n]` of `values`, for each place of the source up to `count`. "
 	 "Arrays are given by their addresses; `source` has int64 where `wide`, else int32, and values have 1, 2, 4 or 8 bytes."},
 	{"walk_levels", walk_levels, METH_VARARGS,
-	 "walk_levels(levels, wide, threads, team)\n\n"
+	 "walk_levels(levels, wide, stride, threads, team)\n\n"
 	 "Writes the coordinates of entries. `levels` is a tuple of (size, pos, crd, coords): how many positions a level has, its arrays, of int64 where\n"
 	 "`wide`, else of int32, 0 where it has none, and an array of int64 for its coordinates. All levels are compressed; the first may be dense."},
 	{"write_fibers", write_fibers, METH_VARARGS,

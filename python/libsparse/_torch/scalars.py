@@ -10,7 +10,8 @@ from torch import Tensor
 
 from libsparse._lang.errors import ShapeError
 from libsparse._ops.operands import to_operand
-from libsparse._storage import ordinary, sorting
+from libsparse._storage import ordinary, packing, sorting
+from libsparse._storage.pattern import Pattern
 
 from .registry import implements, named
 
@@ -45,10 +46,21 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     pattern = source.sparsity
     there = pattern.entries(source.values.detach()) != 0
     special = pattern.traced or ordinary.in_transform() is not None
+    if not special and _ascends(pattern) and bool(there.all()):
+        arrays = pattern.format, pattern.extents, pattern.pos, pattern.crd
+        coords = packing.expand_levels(*arrays, beside=not as_tuple)[0]  # which nobody else sees
+        return tuple(coords) if as_tuple else coords.t().contiguous()
     found = pattern.coordinates() if not special and bool(there.all()) else pattern.coordinates()[:, there]
     order = sorting.sort_order(list(found), pattern.shape)
     found = found if order is None else found[:, order]
     return tuple(found.clone()) if as_tuple else torch.stack(list(found), 1)
+
+
+def _ascends(pattern: Pattern) -> bool:
+    """Whether a walk comes to the entries in row-major order."""
+    levels = pattern.format.kinds
+    in_order = pattern.format.order == tuple(range(len(levels))) and all([level.ordered for level in levels])
+    return in_order and not pattern.format.padded
 
 
 @implements(Tensor.sparse_dim)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._ops import alignment, union
 from libsparse._ops.operands import NUMBERS, is_sparse, plain_number
 from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
@@ -190,12 +191,17 @@ def _replaced(source: Operand, placed: Operand, k: int) -> Operand:
 
 def _with_diagonal(pattern: Pattern, count: int, offset: int, itemsize: int) -> Conversion:
     """The pattern with a whole diagonal, whose values follow those of the pattern."""
+    line = torch.arange(count, device="cpu")
+    ends = line + max(-offset, 0), line + max(offset, 0)
+    if pattern.size >= alignment.MANY:
+        alone = pack(Entries(ends, None, tuple(pattern.shape), count), pattern.format, itemsize)
+        both = union.over(pattern, alone.pattern) if alone.source is None else None
+        if both is not None:
+            return Conversion(*both, None)
     entries = entries_of(pattern)
     rows, columns = entries.coords
     kept = entries.keep(rows + offset != columns)
     assert kept.places is not None
-    line = torch.arange(count, device="cpu")
-    ends = line + max(-offset, 0), line + max(offset, 0)
     coords = [torch.cat([c, end]) for c, end in zip(kept.coords, ends, strict=True)]
     places = torch.cat([kept.places, line + pattern.size])
     return pack(Entries(tuple(coords), places, tuple(pattern.shape), kept.nnz + count), pattern.format, itemsize)
