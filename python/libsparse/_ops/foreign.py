@@ -14,7 +14,7 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, validate
 from libsparse._storage.format import Format
 
-from .assemble import assemble, pattern_from_levels, to_format
+from .assemble import assemble, compressed_pattern, pattern_from_levels, to_format
 
 _OPERATORS = frozenset(
     [
@@ -125,6 +125,10 @@ def read_graph(graph: Any, format: str | Format | None) -> Operand:
 
 def _compressed(array: Any) -> Operand:
     """SciPy's CSR, CSC and BSR."""
+    (_, pos), (_, crd) = _levels(array)
+    known = compressed_pattern(array.format, validate.shape(array.shape), pos, crd, check=True)
+    if known is not None and len(array.data) == known.size:  # in order, without duplicates: SciPy need not sort a copy
+        return Operand(known, _values(array.data.copy()))
     array = array.copy()
     array.sum_duplicates()
     format, member = array.format, {"csr": "row", "csc": "column", "bsr": "row of blocks"}[array.format]
