@@ -216,13 +216,17 @@ def sparse_operand(value: Any, name: str) -> Operand:
 
 
 def unravel(keys: Tensor, shape: Sequence[int]) -> list[Tensor]:
-    """The coordinates of elements from their numbers in row-major order; negative ones count from the last."""
+    """The coordinates of elements from their numbers in row-major order; the first is negative where a number is.
+
+    There is one division a mode: torch's take several times as long as all else together.
+    """
     coords: list[Tensor] = []
-    for extent in reversed(shape):
+    for extent in reversed(shape[1:]):
         extent = max(extent, 1)
-        coords.insert(0, keys % extent)
-        keys = torch.div(keys, extent, rounding_mode="floor")
-    return coords
+        above = torch.div(keys, extent, rounding_mode="floor")
+        coords.insert(0, torch.sub(keys, above, alpha=extent))
+        keys = above
+    return [keys, *coords] if shape else coords
 
 
 def renumbered(entries: Entries, old: tuple[int, ...], new: tuple[int, ...]) -> list[Tensor]:

@@ -177,8 +177,10 @@ def take(input: Any, index: Tensor) -> Operand:
     source = sparse_operand(input, "take")
     if not isinstance(index, Tensor) or is_sparse(index) or index.dtype != torch.int64:
         raise DtypeError("take: expected an index of dtype int64")
-    numbers, _ = bounded(index.reshape(-1), 0, (math.prod(source.shape),))
-    return Operand(None, look_up(source, unravel(numbers, source.shape)).reshape(index.shape))
+    numbers, least = bounded(index.reshape(-1), 0, (math.prod(source.shape),))
+    first, *others = unravel(numbers, source.shape)
+    first = first % source.shape[0] if least < 0 else first  # there may be more elements than numbers
+    return Operand(None, look_up(source, [first, *others]).reshape(index.shape))
 
 
 def _elements(source: Operand, key: Key) -> Operand:
