@@ -9,16 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.dtypes import INT32_MAX
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError, UnsupportedError
 from libsparse._lang.records import NamedTuple
 from libsparse._ops import agreement
 from libsparse._ops.operands import is_sparse, to_operand
-from libsparse._storage import memory, sorting, validate
+from libsparse._storage import sorting, validate
+from libsparse._storage.boxes import nonzeros
 
 _DTYPES = frozenset({torch.int64, torch.int32, torch.bool})  # and uint8, which is taken for bool
 _MASKS = frozenset({torch.bool, torch.uint8})
-_ALL = (1 << 64) - 1  # bits of elements
 _ACCEPTED = "integers, slices, '...', None, lists and tensors of integers or bools"
 _REFUSED = (slice, type(None), type(...))  # in lists
 
@@ -318,22 +317,10 @@ def bounded(index: Tensor, mode: int, shape: Sequence[int], negative: bool = Tru
     return index, low
 
 
-def _true_places(mask: Tensor) -> list[Tensor]:
-    """The places where a vector of bools is true, which C finds without branches; [] where it doesn't read the mask."""
-    radix, count = sorting.in_c(), mask.numel()
-    if radix is None or mask.ndim != 1 or not 0 < count <= INT32_MAX or not sorting.is_plain(mask, (torch.bool,)):
-        return []
-    bounds = torch.empty(2, dtype=torch.int32, device="cpu")
-    given = memory.address(mask), 1, _ALL, 1, count, 1, 0, bounds.data_ptr()
-    places = torch.empty(radix.count_nonzeros(*given, 0, 0), dtype=torch.int32, device="cpu")
-    radix.write_nonzeros(*given, places.data_ptr(), 0)
-    return [places.long()]
-
-
 def true_elements(mask: Any) -> list[Tensor]:
     """The coordinates where a dense or sparse mask is true, in row-major order: one array a mode."""
     if not is_sparse(mask):
-        return _true_places(mask) or list(mask.nonzero().unbind(1))
+        return [nonzeros(mask).long()] if mask.ndim == 1 else list(mask.nonzero().unbind(1))
     operand = to_operand(mask)
     if operand.fill:
         raise UnsupportedError(
