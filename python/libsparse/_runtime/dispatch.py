@@ -222,7 +222,7 @@ def run(problem: Problem, operands: Sequence[Operand]) -> Result:
 
 
 def prepare(problem: Problem, operands: Sequence[Operand]) -> Prepared:
-    """A problem prepared on these operands; the first pattern among them keeps it, or the process where there is none."""
+    """A problem prepared on these operands; the first pattern keeps it, or the process where there is none."""
     patterns = [o.pattern for o in operands if o.pattern is not None]
     if not patterns:  # as of a step that computes a function of a dense operand
         alone = (Operand, *key(problem, operands))
