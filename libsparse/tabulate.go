@@ -11,8 +11,8 @@ import (
 
 const (
 	// tableGain is how many times as often a function would be computed in loops over entries as it is in a step of its own, from which on it
-	// is: a step writes its results to memory, and they are read from there.
-	tableGain = 2
+	// is: a step writes its results to memory, and they are read from there. A quotient or a root takes less time than tens of instructions.
+	tableGain, quotientGain = 2, 8
 	// tableTimes is how often it would be computed at least: a step takes as long to call as some thousand functions to compute.
 	tableTimes = 1 << 12
 )
@@ -46,7 +46,16 @@ func (c *Compilation) tabulate(whole *Nest) (steps, rest []*index.Assignment) {
 // isWorthAStep reports whether a function of dense operands has far fewer elements than the loops of a would compute.
 func (c *Compilation) isWorthAStep(a bind.Assignment, call *index.Call) bool {
 	read, vars := index.Accesses(call), index.Vars(call)
-	if len(read) == 0 || slices.ContainsFunc(read, func(acc *index.Access) bool { return c.sparseLevels(acc.Tensor) > 0 }) || !call.Approximates() {
+	if len(read) == 0 || slices.ContainsFunc(read, func(acc *index.Access) bool { return c.sparseLevels(acc.Tensor) > 0 }) {
+		return false
+	}
+	gain := 0.0
+	switch {
+	case call.Computes(dtype.Op.Approximates):
+		gain = tableGain
+	case call.Computes(func(op dtype.Op) bool { return op == dtype.Div || op == "sqrt" }):
+		gain = quotientGain
+	default:
 		return false
 	}
 	elements := 1.0
@@ -54,7 +63,7 @@ func (c *Compilation) isWorthAStep(a bind.Assignment, call *index.Call) bool {
 		elements *= float64(max(a.Extent(v), 1))
 	}
 	times := c.timesComputed(a, vars)
-	return times >= tableTimes && times >= tableGain*elements
+	return times >= tableTimes && times >= gain*elements
 }
 
 // timesComputed is how often loops over the entries of a's sparse operands compute what has these variables: of those operands that have one of

@@ -23,6 +23,8 @@ func TestFunctionsAreTabulated(t *testing.T) {
 		{"an epilogue", "dd", "Y(i,k) = relu(sum(A(i,j) * tanh(d(j)) * X(j,k)))", []string{"t1(j) = tanh(d(j))", "Y(i,k) = relu(sum(A(i,j) * t1(j) * X(j,k)))"}},
 		{"at entries", "", "C(i,j) = A(i,j) * exp(e(i) + d(j))", nil},
 		{"of entries", "d", "y(i) = exp(A(i,j)) * d(j)", nil},
+		{"a root", "d", "y(i) = A(i,j) * rsqrt(d(j))", []string{"t1(j) = rsqrt(d(j))", "y(i) = A(i,j) * t1(j)"}},
+		{"quotients of entries", "d", "y(i) = A(i,j) / d(j)", nil},
 		{"cheap", "d", "y(i) = A(i,j) * relu(d(j))", nil},
 	}
 	for _, c := range cases {

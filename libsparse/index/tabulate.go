@@ -58,13 +58,13 @@ func (c *Call) ofElements() bool {
 	return true
 }
 
-// Approximates reports whether a call computes a function that takes tens of instructions.
-func (c *Call) Approximates() bool {
-	if c.Function == nil && c.Op.Approximates() {
+// Computes reports whether a call, an argument or the body of a function has an operator of a kind.
+func (c *Call) Computes(kind func(op dtype.Op) bool) bool {
+	if c.Function == nil && kind(c.Op) {
 		return true
 	}
 	return slices.ContainsFunc(append(c.Bodies(), c.Args...), func(e Expr) bool {
 		part, ok := e.(*Call)
-		return ok && part.Approximates()
+		return ok && part.Computes(kind)
 	})
 }
