@@ -137,7 +137,7 @@ def of_patterns(title: str, operands: Sequence[Operand]) -> Operand | None:
         return None
     a, b = operands
     plain = a.data is None and b.data is None and a.pattern is not None and b.pattern is not None
-    if not plain or a.shape != b.shape or tape.is_seen(operands):
+    if not plain or a.fill or b.fill or a.shape != b.shape or tape.is_seen(operands):
         return None
     if name in _UNITES:
         return Operand(alignment.union([a.sparsity, b.sparsity]), None)
