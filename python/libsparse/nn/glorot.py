@@ -41,3 +41,14 @@ def linear(inputs: int, outputs: int, bias: bool = True, glorot: bool = False) -
     if inputs == -1:
         return LazyGlorot(outputs, bias) if glorot else nn.LazyLinear(outputs, bias)
     return Glorot(inputs, outputs, bias) if glorot else nn.Linear(inputs, outputs, bias)
+
+
+def is_plain(layer: nn.Module) -> bool:
+    """Whether a layer does what its weight says and nothing else, so that others may compute it with the weight.
+
+    Lazy layers that have seen no input, those that are pruned or have `weight_norm`, and such as others have put in the
+    place of a linear layer have hooks or functions of their own.
+    """
+    hooks = layer._forward_hooks, layer._forward_pre_hooks, layer._backward_hooks, layer._backward_pre_hooks
+    own = getattr(layer.forward, "__func__", None) is not nn.Linear.forward
+    return not own and not any([len(found) > 0 for found in hooks])

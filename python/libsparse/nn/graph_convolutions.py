@@ -12,7 +12,7 @@ import libsparse as ls
 
 from . import adjacency
 from .adjacency import aggregate, nodes, receiving
-from .glorot import linear
+from .glorot import is_plain, linear
 
 
 class GCNConv(nn.Module):
@@ -75,16 +75,10 @@ class GCNConv(nn.Module):
         graph = receiving("GCNConv", A, nodes(x), nodes(x))
         if self.normalize:
             graph = _normalised(self, A, graph, x.dtype, self.improved)
-        if adjacency.first(x, self.out_channels, self.reduce):
-            return F.linear(aggregate(graph, x, self.reduce), self._weight(x), self.bias)
+        if is_plain(self.lin) and adjacency.first(x, self.out_channels, self.reduce):
+            return F.linear(aggregate(graph, x, self.reduce), self.lin.weight, self.bias)
         out: Tensor = aggregate(graph, self.lin(x), self.reduce)
         return out if self.bias is None else out + self.bias
-
-    def _weight(self, x: Tensor) -> Tensor:
-        """The weight, whose shape a lazy layer takes from the features."""
-        if isinstance(self.lin.weight, nn.UninitializedParameter):
-            self.lin(x[:1])
-        return self.lin.weight
 
     def extra_repr(self) -> str:
         """Numbers of columns."""
@@ -161,9 +155,8 @@ class SAGEConv(nn.Module):
         if self.project:
             senders = self.lin(senders).relu()
         own = receivers if self.root_weight else None
-        channels = self.in_channels if isinstance(self.in_channels, tuple) else (self.in_channels,)
-        lazy = min(channels) < 0 and any(isinstance(p, nn.UninitializedParameter) for p in self.parameters())
-        if lazy or extrema or adjacency.first(senders, self.out_channels, self.reduce):
+        plain = is_plain(self.lin_l) and (own is None or is_plain(self.lin_r))
+        if not plain or extrema or adjacency.first(senders, self.out_channels, self.reduce):
             out = self.lin_l(aggregate(graph, senders, self.reduce))
             out = out if own is None else self.lin_r(own) + out
         elif own is senders:
