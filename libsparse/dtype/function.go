@@ -80,6 +80,15 @@ func (op Op) Approximates() bool {
 	}
 }
 
+// mostFactors is the highest power that is a product: those above have more rounding errors than what libraries approximate.
+const mostFactors = 8
+
+// Multiplies reports whether the power n of a floating value is a product or a root, or one divided by it, instead of what libraries approximate.
+func Multiplies(n float64) bool {
+	n = math.Abs(n)
+	return n == 0.5 || 1 <= n && n <= mostFactors && n == math.Trunc(n)
+}
+
 // IsPart reports whether op makes a real number of a complex one.
 func (op Op) IsPart() bool { return op == Abs || op == Real || op == Imag }
 

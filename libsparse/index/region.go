@@ -180,11 +180,20 @@ func RegionOf(op dtype.Op) Region {
 	}
 }
 
-// usualRegion is the region of an operator on these arguments: pow keeps zeros if the exponent is a number above zero.
+// usualRegion is the region of an operator on these arguments: pow keeps zeros if the exponent is a number above zero, and a choice has no value
+// where it chooses the number zero.
 func usualRegion(op dtype.Op, args []Expr) Region {
-	if op == dtype.Pow {
+	switch op {
+	case dtype.Pow:
 		if exponent, ok := constant(args[1]); ok && exponent > 0 {
 			return Argument(0, 2)
+		}
+	case dtype.Where:
+		if other, ok := constant(args[2]); ok && other == 0 {
+			return Argument(0, 3).And(Argument(1, 3))
+		}
+		if chosen, ok := constant(args[1]); ok && chosen == 0 {
+			return Argument(2, 3)
 		}
 	}
 	return RegionOf(op)

@@ -18,7 +18,7 @@ func Accumulate(m *Module, target Target) *Module {
 		_, ok := reductionOf(s)
 		return ok
 	}
-	x := vectorizer{Target: target, gather: true}
+	x := vectorizer{Target: target, gather: true, chooses: true}
 	return rewriteReductions(m, reduces, func(s *For, names *Builder) Stmt { return x.accumulate(s, names) })
 }
 

@@ -159,6 +159,11 @@ func foldCompare(e *Compare) Expr {
 	case okX && okY:
 		return fromValue(boolValue(compare(e.Op, x, y)))
 	}
+	if truth, cast := e.X.(*Cast); cast && e.Op == Ne && okY && !y.truth() {
+		if c, compared := truth.X.(*Compare); compared {
+			return c
+		}
+	}
 	switch v, ok := e.X.(*Var); {
 	case ok && sameInteger(v, e.Y):
 		return fromValue(boolValue(slices.Contains([]Cmp{Eq, Le, Ge, NotAbove}, e.Op)))

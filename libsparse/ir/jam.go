@@ -6,7 +6,7 @@ import "slices"
 // Reductions with the same bounds run at once, so that what they share is loaded once, and have the sums of Accumulate with one vector
 // each; others, such as rows of a sparse tensor, run one after the other and have the sums of Accumulate.
 func Jam(m *Module, target Target) *Module {
-	x := vectorizer{Target: target, gather: true}
+	x := vectorizer{Target: target, gather: true, chooses: true}
 	unrolled := func(s *For) bool {
 		_, ok := jamOf(s)
 		return ok

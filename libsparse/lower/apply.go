@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"math"
+
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
@@ -46,19 +48,55 @@ func apply(op dtype.Op, t dtype.T, args []ir.Expr) ir.Expr {
 	}
 }
 
-// power is x to the power of y: for squares and cubes of floats a product, as in torch, if x is no more than an element or a variable.
+// power is x to the power of y: a product for small whole numbers, a root for halves of one, as in torch, and a quotient where they are negative.
 func power(x, y ir.Expr) ir.Expr {
-	_, element := x.(*ir.Load)
-	_, variable := x.(*ir.Var)
-	n, number := y.(*ir.Float)
-	switch {
-	case !number || !element && !variable:
-	case n.Value == 2:
-		return ir.Mul(x, x)
-	case n.Value == 3:
-		return ir.Mul(ir.Mul(x, x), x)
+	n, ok := exponent(y)
+	if !ok || !dtype.Multiplies(n) || copies(x) > mostCopied {
+		return ir.Apply(dtype.Pow, x, y)
 	}
-	return ir.Apply(dtype.Pow, x, y)
+	var out ir.Expr = &ir.Unary{Op: "sqrt", X: x}
+	if size := math.Abs(n); size >= 1 {
+		out = product(x, int(size))
+	}
+	if n < 0 {
+		return ir.Apply(dtype.Div, ir.Number(1, x.Type().Elem), out)
+	}
+	return out
+}
+
+// exponent is the number that a literal of floating type is, which may have a sign.
+func exponent(e ir.Expr) (n float64, ok bool) {
+	switch e := e.(type) {
+	case *ir.Float:
+		return e.Value, !e.T.IsComplex() || e.Value > 0 && e.Value == math.Trunc(e.Value)
+	case *ir.Unary:
+		n, ok = exponent(e.X)
+		return -n, ok && e.Op == dtype.Neg && !e.X.Type().Elem.IsComplex()
+	default:
+		return 0, false
+	}
+}
+
+// product is x multiplied by itself: its square is multiplied by itself for the fourth power.
+func product(x ir.Expr, n int) ir.Expr {
+	switch {
+	case n == 1:
+		return x
+	case n%2 == 1:
+		return ir.Mul(product(x, n-1), x)
+	default:
+		half := product(x, n/2)
+		return ir.Mul(half, half)
+	}
+}
+
+// mostCopied is how many operations and elements an expression may have that is written several times; C compilers compute it once.
+const mostCopied = 32
+
+// copies is the number of operations and elements in e.
+func copies(e ir.Expr) (n int) {
+	ir.EachExpr(e, func(ir.Expr) { n++ })
+	return n
 }
 
 // scalarOp is op on values of type t: booleans add by or and multiply by and, as in torch.

@@ -19,6 +19,10 @@ def usual(call: Call) -> str:
     if op in ("clamp", "hardtanh"):
         low, high = _number(call.args[1]), _number(call.args[2])
         return "0" if low is not None and high is not None and low <= 0 <= high else "all"
+    if op == "where" and _number(call.args[2]) == 0:
+        return "0 & 1"
+    if op == "where" and _number(call.args[1]) == 0:
+        return "2"
     return operations.REGIONS.get(op, "some")
 
 
