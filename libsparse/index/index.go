@@ -111,8 +111,8 @@ func Vars(exprs ...Expr) []Var {
 	return out
 }
 
-// uses lists the variables of the expressions, including those that are used as values.
-func uses(exprs ...Expr) []Var {
+// Uses lists the variables of the expressions, including those that are used as values.
+func Uses(exprs ...Expr) []Var {
 	out := Vars(exprs...)
 	for _, e := range exprs {
 		for _, v := range positions(e) {

@@ -50,7 +50,7 @@ func (s *splitter) narrow(e Expr, most int) (Expr, cases) {
 		for i, w := range ways {
 			// A part with a value at coordinates where nothing is stored would need a dense temporary.
 			part, ok := args[i].(*Call)
-			if !ok || part.Region.Has(0) || len(uses(part)) > len(Vars(part)) {
+			if !ok || part.Region.Has(0) || len(Uses(part)) > len(Vars(part)) {
 				continue
 			}
 			if w.some > 1 && w.none > 0 && (widest < 0 || w.some > ways[widest].some) {

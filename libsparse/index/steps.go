@@ -74,7 +74,7 @@ type splitter struct {
 // summed lists the variables of e that are not in kept, sorted: those that e is reduced over.
 func (s *splitter) summed(e Expr, kept []Var) []Var {
 	var out []Var
-	for _, v := range uses(e) {
+	for _, v := range Uses(e) {
 		if !slices.Contains(kept, v) {
 			out = append(out, v)
 		}
@@ -149,7 +149,7 @@ func (s *splitter) sums(e Expr, kept []Var) Expr {
 }
 
 // besides lists the variables of all arguments of c but one.
-func besides(c *Call, i int) []Var { return append(uses(c.Args[:i]...), uses(c.Args[i+1:]...)...) }
+func besides(c *Call, i int) []Var { return append(Uses(c.Args[:i]...), Uses(c.Args[i+1:]...)...) }
 
 // distributes reports whether c distributes over the additive terms of its arguments: a product, the opposite, a quotient over its first.
 func (c *Call) distributes() bool {
@@ -247,7 +247,7 @@ func (s *splitter) carried(e Expr, kept []Var) Expr {
 		if slices.Contains(Vars(e), v) {
 			continue
 		}
-		if acc := s.carrier(v, append(uses(e), kept...)); acc != nil {
+		if acc := s.carrier(v, append(Uses(e), kept...)); acc != nil {
 			e = &Call{Op: dtype.First, Args: []Expr{e, acc}, Region: Argument(0, 2)}
 		}
 	}

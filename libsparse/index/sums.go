@@ -17,7 +17,7 @@ func (a *Assignment) verifySums() error {
 	}
 	var left, shared []Var
 	var names []string
-	for _, v := range uses(sum) {
+	for _, v := range Uses(sum) {
 		place := " on the left side"
 		if slices.Contains(a.LHS.Vars, v) {
 			left = append(left, v)
@@ -43,7 +43,7 @@ func idleSum(e Expr, kept []Var, apart bool) *Call {
 		return nil
 	}
 	sum := c.Op == dtype.Sum && c.Function == nil
-	if used := uses(c); sum && len(used) > 0 && !slices.ContainsFunc(used, func(v Var) bool { return !slices.Contains(kept, v) }) {
+	if used := Uses(c); sum && len(used) > 0 && !slices.ContainsFunc(used, func(v Var) bool { return !slices.Contains(kept, v) }) {
 		return c
 	}
 	for i, arg := range c.Args {

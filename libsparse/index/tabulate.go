@@ -16,7 +16,7 @@ func (a *Assignment) Tabulate(names map[string]bool, worth func(c *Call) bool) (
 		if !ok {
 			return e
 		}
-		if c.ofElements() && worth(c) {
+		if ofElements(c, Vars(c)) && worth(c) {
 			access := &Access{Tensor: NewTemporary(names, a), Vars: Vars(c)}
 			steps = append(steps, &Assignment{LHS: access, Reduce: dtype.Add, RHS: c})
 			return access
@@ -34,37 +34,26 @@ func (a *Assignment) Tabulate(names map[string]bool, worth func(c *Call) bool) (
 	return steps, &Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: rhs}
 }
 
-// ofElements reports whether a call is a function of elements that stand at its variables, of nothing else: not of sums, parts of tensors or
-// the variables themselves.
-func (c *Call) ofElements() bool {
-	if c.Op == dtype.Sum || c.Op.Pools() {
-		return false
-	}
-	for _, arg := range c.Args {
-		switch arg := arg.(type) {
-		case *Access:
-			if arg.Windowed() || len(Vars(arg)) < len(arg.Vars) {
-				return false
-			}
-		case *Literal:
-		case *Call:
-			if !arg.ofElements() {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
 // Computes reports whether a call, an argument or the body of a function has an operator of a kind.
 func (c *Call) Computes(kind func(op dtype.Op) bool) bool {
-	if c.Function == nil && kind(c.Op) {
-		return true
-	}
-	return slices.ContainsFunc(append(c.Bodies(), c.Args...), func(e Expr) bool {
+	return c.applies(kind) || slices.ContainsFunc(c.Args, func(e Expr) bool {
 		part, ok := e.(*Call)
 		return ok && part.Computes(kind)
 	})
+}
+
+// applies reports whether an operator of a kind is applied by a call itself, whatever its arguments are. Powers that are products are none.
+func (c *Call) applies(kind func(op dtype.Op) bool) bool {
+	if c.Function != nil {
+		return slices.ContainsFunc(c.Function.Cases, func(k Case) bool {
+			body, ok := k.Body.(*Call)
+			return ok && body.Computes(kind)
+		})
+	}
+	if c.Op == dtype.Pow {
+		if n, ok := constant(c.Args[1]); ok && dtype.Multiplies(n) {
+			return false
+		}
+	}
+	return kind(c.Op)
 }
