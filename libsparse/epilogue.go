@@ -243,5 +243,6 @@ func (n *Nest) applyBeforeEpilogue() error {
 	if n.Scheduled = p.attach(scheduled, n.Assignment); n.Scheduled == nil {
 		return diag.Errorf(diag.Unsupported, "%s: the sums are not in registers", n.Assignment)
 	}
+	n.Scheduled = termsApart(n.Scheduled, n.Machine)
 	return nil
 }

@@ -139,7 +139,9 @@ func apply(n *Nest) (err error) {
 		n.Scheduled, err = n.Script.Apply(&naive)
 		return err
 	}
-	n.Scheduled, err = schedule.Apply(&naive, n.Decision.Commands)
+	if n.Scheduled, err = schedule.Apply(&naive, n.Decision.Commands); err == nil {
+		n.Scheduled = termsApart(n.Scheduled, n.Machine)
+	}
 	return err
 }
 

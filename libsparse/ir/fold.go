@@ -159,10 +159,8 @@ func foldCompare(e *Compare) Expr {
 	case okX && okY:
 		return fromValue(boolValue(compare(e.Op, x, y)))
 	}
-	if truth, cast := e.X.(*Cast); cast && e.Op == Ne && okY && !y.truth() {
-		if c, compared := truth.X.(*Compare); compared {
-			return c
-		}
+	if c := truthOf(e); c != nil {
+		return c
 	}
 	switch v, ok := e.X.(*Var); {
 	case ok && sameInteger(v, e.Y):
@@ -174,6 +172,19 @@ func foldCompare(e *Compare) Expr {
 	default:
 		return e
 	}
+}
+
+// truthOf is the comparison that e asks to be no zero, nil if e asks something else.
+func truthOf(e *Compare) Expr {
+	truth, cast := e.X.(*Cast)
+	y, ok := literal(e.Y)
+	if !cast || e.Op != Ne || !ok || y.truth() {
+		return nil
+	}
+	if c, compared := truth.X.(*Compare); compared {
+		return c
+	}
+	return nil
 }
 
 // sameInteger reports whether e is the integer variable v too.

@@ -1,4 +1,4 @@
-"""Powers of differences were a call of a library for each element; a choice of an entry or zero visited every element of a matrix."""
+"""Powers of differences called a library for each element; a choice of an entry or zero visited all of a matrix."""
 
 from __future__ import annotations
 
@@ -44,17 +44,22 @@ def test_nested_powers(data: dict[str, torch.Tensor]) -> None:
     torch.testing.assert_close(got.values(), torch.ones(data["A"].nnz))
 
 
-@pytest.mark.parametrize("choice", ["gt(A(i,j), 1), A(i,j), 0", "lt(A(i,j), 1), 0, A(i,j)", "gt(A(i,j), 1), A(i,j), 0.5 * A(i,j)"])
+@pytest.mark.parametrize(
+    "choice", ["gt(A(i,j), 1), A(i,j), 0", "lt(A(i,j), 1), 0, A(i,j)", "gt(A(i,j), 1), A(i,j), 0.5 * A(i,j)"]
+)
 def test_choices_of_zero(data: dict[str, torch.Tensor], choice: str) -> None:
-    """A choice that is zero where nothing is stored has the pattern of the matrix, and its products those entries alone."""
+    """A choice that is zero where nothing is stored has the pattern of the matrix, and its products those entries."""
     A, dense = data["A"], data["A"].to_dense()
     first, second = (dense > 1, dense) if choice.startswith("gt") else (dense < 1, torch.zeros(()))
     third = {"0": torch.zeros(()), "A(i,j)": dense}.get(choice.split(", ")[-1], 0.5 * dense)
     expected = torch.where(first, second, third)
     got = ls.evaluate(f"C(i,j) = where({choice})", A=A)
-    assert isinstance(got, ls.SparseTensor) and got.nnz == A.nnz
+    assert isinstance(got, ls.SparseTensor)
+    assert got.nnz == A.nnz
     torch.testing.assert_close(got.to_dense(), expected)
-    torch.testing.assert_close(ls.evaluate(f"Z(i,k) = where({choice}) * X(j,k)", A=A, X=data["X"]), expected @ data["X"])
+    torch.testing.assert_close(
+        ls.evaluate(f"Z(i,k) = where({choice}) * X(j,k)", A=A, X=data["X"]), expected @ data["X"]
+    )
 
 
 def test_gradients_of_choices_and_powers(data: dict[str, torch.Tensor]) -> None:
@@ -66,10 +71,8 @@ def test_gradients_of_choices_and_powers(data: dict[str, torch.Tensor]) -> None:
     expected = (torch.where(dense > 1, dense, 0)[:, :, None] * (Y[:, None] - X).pow(2)).sum((1, 2))
     operands = [A.values(), Y, X]
     weights = torch.linspace(-1, 1, 40, dtype=torch.float64)
-    for one, other in zip(
-        torch.autograd.grad((got * weights).sum(), operands), torch.autograd.grad((expected * weights).sum(), operands), strict=True
-    ):
-        torch.testing.assert_close(one, other)
+    grads = [torch.autograd.grad((z * weights).sum(), operands) for z in (got, expected)]
+    torch.testing.assert_close(grads[0], grads[1])
 
 
 def test_sums_of_leaky_functions(data: dict[str, torch.Tensor]) -> None:

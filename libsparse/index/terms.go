@@ -1,0 +1,53 @@
+package index
+
+import (
+	"slices"
+
+	"libsparse/libsparse/dtype"
+)
+
+// Terms are the additive terms of e, with the factors of sums distributed over those: (A(i,j) + B(i,j)) * X(j,k) has two. It is e alone where there are
+// more than most.
+func Terms(e Expr, most int) []Expr {
+	if out := terms(e); len(out) <= most {
+		return out
+	}
+	return []Expr{e}
+}
+
+func terms(e Expr) []Expr {
+	c, ok := e.(*Call)
+	if !ok || !c.additive() && !c.distributes() {
+		return []Expr{e}
+	}
+	args := make([][]Expr, len(c.Args))
+	for i, arg := range c.Args {
+		args[i] = []Expr{arg}
+		if i == 0 || c.Op != dtype.Div {
+			args[i] = terms(arg)
+		}
+	}
+	switch c.Op {
+	case dtype.Add:
+		return slices.Concat(args...)
+	case dtype.Sub:
+		return append(args[0], negated(args[1])...)
+	case dtype.Neg:
+		return negated(args[0])
+	}
+	var out []Expr
+	for _, x := range args[0] {
+		for _, y := range args[1] {
+			out = append(out, c.With([]Expr{x, y}))
+		}
+	}
+	return out
+}
+
+func negated(terms []Expr) []Expr {
+	out := make([]Expr, len(terms))
+	for i, t := range terms {
+		out[i] = NewCall(dtype.Neg, t)
+	}
+	return out
+}
