@@ -261,8 +261,8 @@ func resultFormat(last bind.Assignment) string {
 	return f.String()
 }
 
-// densifySums makes those temporaries dense that are dense as results and read for dense results where zero is as good as no
-// value: what no term reaches is zero there. resultFormat is the format of the last step's result.
+// densifySums makes those temporaries dense that are dense as results and read where zero is as good as no value, for dense results, or where it
+// is the same: what no term reaches is zero there. resultFormat is the format of the last step's result.
 func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string) error {
 	last := steps[len(steps)-1].LHS.Tensor
 	for i, step := range steps[:len(steps)-1] {
@@ -280,8 +280,12 @@ func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string
 					return err
 				}
 			}
-			plain := index.Added(user.RHS, t) || len(user.Reduced()) == 0 && zeroOr(user.RHS, t) != unlike
-			added = added && plain && f.Dense() && user.Reduce == dtype.Add
+			each := unlike // what becomes of each element where t has no value
+			if len(user.Reduced()) == 0 {
+				each = zeroOr(user.RHS, t)
+			}
+			plain := each == missing || index.Added(user.RHS, t)
+			added = added && user.Reduce == dtype.Add && (each == alike || plain && f.Dense())
 		}
 		if added {
 			s.Temporary = false

@@ -116,3 +116,18 @@ def test_sums_of_several_matrices_have_loops_of_their_own(data: dict[str, torch.
     assert "jA == jB" not in text
     read["B"] = read["A"].with_values(read["A"].values() + 1)
     assert "w2" not in str(ls.explain("Z(i,k) = (A(i,j) + B(i,j)) * X(j,k)", **read))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_entries_divided_by_sums_of_columns(data: dict[str, torch.Tensor], format: str) -> None:
+    """The sums are a dense vector, with zeros for empty columns; the quotients have the entries of the matrix."""
+    A = data["A"].with_values(data["A"].values().clone().requires_grad_())
+    got = ls.evaluate("C(i,j) = A(i,j) / sum(A(m,j))", A=A.to_format(format))
+    assert got.nnz == A.nnz
+    sums = A.to_dense().sum(0)
+    expected = A.to_dense() / torch.where(sums == 0, 1, sums)
+    torch.testing.assert_close(got.to_dense(), expected)
+    grads = [torch.autograd.grad((z * z).sum(), [A.values()]) for z in (got.to_dense(), expected)]
+    torch.testing.assert_close(grads[0], grads[1])
+    text = str(ls.explain("C(i,j) = A(i,j) / sum(A(m,j))", A=data["A"]))
+    assert 't1: "d" of f64' in text
