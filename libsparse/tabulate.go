@@ -15,6 +15,8 @@ const (
 	tableGain, quotientGain = 2, 8
 	// tableTimes is how often it would be computed at least: a step takes as long to call as some thousand functions to compute.
 	tableTimes = 1 << 12
+	// tableElements is how many elements a table may have that has more than any operand, as those of exp(d(j) + b(k)).
+	tableElements = 1 << 20
 )
 
 // tabulate takes functions of few elements out of the program: the steps that compute them come before all others, and what is left of the program
@@ -58,12 +60,30 @@ func (c *Compilation) isWorthAStep(a bind.Assignment, call *index.Call) bool {
 	default:
 		return false
 	}
-	elements := 1.0
+	elements, times := volume(a, vars), c.timesComputed(a, vars)
+	return times >= tableTimes && times >= gain*elements && elements <= c.largest(a)
+}
+
+// volume is how many elements what has these variables has.
+func volume(a bind.Assignment, vars []index.Var) float64 {
+	n := 1.0
 	for _, v := range vars {
-		elements *= float64(max(a.Extent(v), 1))
+		n *= float64(max(a.Extent(v), 1))
 	}
-	times := c.timesComputed(a, vars)
-	return times >= tableTimes && times >= gain*elements
+	return n
+}
+
+// largest is how many elements a table may have: as many as the operand with the most.
+func (c *Compilation) largest(a bind.Assignment) float64 {
+	most := float64(tableElements)
+	for _, acc := range index.Accesses(a.RHS) {
+		if c.sparseLevels(acc.Tensor) > 0 {
+			most = max(most, float64(a.Of(acc.Tensor).NNZ))
+		} else {
+			most = max(most, volume(a, acc.Vars))
+		}
+	}
+	return most
 }
 
 // timesComputed is how often loops over the entries of a's sparse operands compute what has these variables: of those operands that have one of
@@ -77,12 +97,8 @@ func (c *Compilation) timesComputed(a bind.Assignment, vars []index.Var) (times 
 		sparse = slices.DeleteFunc(sparse, func(acc *index.Access) bool { return !has(acc) })
 	}
 	for _, acc := range sparse {
-		visited := float64(a.Of(acc.Tensor).NNZ)
-		for _, v := range vars {
-			if !slices.Contains(acc.Vars, v) {
-				visited *= float64(max(a.Extent(v), 1))
-			}
-		}
+		others := slices.DeleteFunc(slices.Clone(vars), func(v index.Var) bool { return slices.Contains(acc.Vars, v) })
+		visited := float64(a.Of(acc.Tensor).NNZ) * volume(a, others)
 		if times == 0 || visited < times {
 			times = visited
 		}

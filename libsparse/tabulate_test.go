@@ -24,6 +24,7 @@ func TestFunctionsAreTabulated(t *testing.T) {
 		{"at entries", "", "C(i,j) = A(i,j) * exp(e(i) + d(j))", nil},
 		{"of entries", "d", "y(i) = exp(A(i,j)) * d(j)", nil},
 		{"a root", "d", "y(i) = A(i,j) * rsqrt(d(j))", []string{"t1(j) = rsqrt(d(j))", "y(i) = A(i,j) * t1(j)"}},
+		{"more elements than operands have", "d", "y(i) = A(i,j) * exp(d(j) + w(l))", nil},
 		{"quotients of entries", "d", "y(i) = A(i,j) / d(j)", nil},
 		{"cheap", "d", "y(i) = A(i,j) * relu(d(j))", nil},
 	}
@@ -34,7 +35,7 @@ func TestFunctionsAreTabulated(t *testing.T) {
 			}
 			all := []Operand{
 				{Name: "A", Format: "ds", Dtype: "f32", Index: "i32", Shape: []int64{4096, 4096}, NNZ: 1 << 20},
-				dense("X", 4096, 16), dense("d", 4096), dense("e", 4096), dense("b", 16),
+				dense("X", 4096, 16), dense("d", 4096), dense("e", 4096), dense("b", 16), dense("w", 512),
 			}
 			read := slices.DeleteFunc(slices.Clone(all), func(o Operand) bool { return !strings.Contains(c.expr, o.Name+"(") })
 			unit := &Compilation{Request: &Request{Expr: c.expr, Operands: read, Output: Output{Format: c.format}}, Backend: avx2}
