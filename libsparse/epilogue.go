@@ -79,6 +79,21 @@ const (
 // zeroOr is the state of e where t has no value.
 func zeroOr(e index.Expr, t *index.Tensor) state { return (&states{t, map[*index.Call]state{}}).of(e) }
 
+// ignores reports whether e has values at the same places whether t has any or not.
+func ignores(e index.Expr, t *index.Tensor) bool {
+	c, ok := e.(*index.Call)
+	if !ok {
+		acc, read := e.(*index.Access)
+		return !read || acc.Tensor != t
+	}
+	for i, arg := range c.Args {
+		if !ignores(arg, t) && !c.Region.Ignores(1<<i) {
+			return false
+		}
+	}
+	return true
+}
+
 // states are those of the parts of an expression where a tensor has no value; bodies of functions share parts.
 type states struct {
 	tensor *index.Tensor

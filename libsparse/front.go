@@ -261,6 +261,18 @@ func resultFormat(last bind.Assignment) string {
 	return f.String()
 }
 
+// takesZeros reports whether zeros in t where it has no value leave the result of a step that reads it as it is, which may be dense.
+func takesZeros(user *index.Assignment, t *index.Tensor, dense bool) bool {
+	each := unlike // what becomes of each element where t has no value
+	if len(user.Reduced()) == 0 {
+		each = zeroOr(user.RHS, t)
+	}
+	if dense {
+		return each != unlike || index.Added(user.RHS, t)
+	}
+	return each == alike && ignores(user.RHS, t)
+}
+
 // densifySums makes those temporaries dense that are dense as results and read where zero is as good as no value, for dense results, or where it
 // is the same: what no term reaches is zero there. resultFormat is the format of the last step's result.
 func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string) error {
@@ -280,12 +292,7 @@ func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string
 					return err
 				}
 			}
-			each := unlike // what becomes of each element where t has no value
-			if len(user.Reduced()) == 0 {
-				each = zeroOr(user.RHS, t)
-			}
-			plain := each == missing || index.Added(user.RHS, t)
-			added = added && user.Reduce == dtype.Add && (each == alike || plain && f.Dense())
+			added = added && user.Reduce == dtype.Add && takesZeros(user, t, f.Dense())
 		}
 		if added {
 			s.Temporary = false

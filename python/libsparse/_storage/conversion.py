@@ -130,7 +130,7 @@ def _origins(pattern: Pattern) -> list[tuple[tuple[int, ...], Pattern]]:
 def is_converted(pattern: Pattern) -> bool:
     """Whether a pattern, or what it is a transpose of, is kept in another format."""
     patterns = pattern, *[origin for _, origin in _origins(pattern)]
-    return any([kept._kept.holds("format", Conversion) for kept in patterns])
+    return any([kept._kept.holds("format") for kept in patterns])
 
 
 def keepers(pattern: Pattern, format: Format) -> list[tuple[Pattern, tuple[str, Format]]]:

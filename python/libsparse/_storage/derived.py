@@ -104,11 +104,9 @@ class Store:
         found = self.entries.get(name)
         return None if found is None else found[0]
 
-    def holds(self, kind: str, value_class: type) -> bool:
-        """Whether there is a value of a kind and a class."""
-        if not self.entries:
-            return False
-        return any([name[0] == kind and isinstance(value, value_class) for name, (value, _) in [*self.entries.items()]])
+    def holds(self, kind: str) -> bool:
+        """Whether there is a value of a kind."""
+        return bool(self.entries) and any([name[0] == kind for name in list(self.entries)])
 
     def add(self, name: tuple[Any, ...], build: Callable[[], Any]) -> Any:
         """Builds a value and keeps it; that of the first thread that has built it is everybody's.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,16 +29,18 @@ class Entries:
     ) -> None:
         self.row, self.col = row, col
         self.inverse, self.number = inverse, stored
-        if places is not None:
-            self.__dict__["places"] = places
+        self._places = places
+        self._transposed: Entries | None = None
         self.compressed: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
 
-    @functools.cached_property
+    @property
     def places(self) -> Tensor:
-        """For each entry its place in storage."""
-        assert self.inverse is not None
-        numbers = torch.arange(len(self.inverse), device=self.inverse.device)
-        return torch.empty_like(numbers).scatter_(0, self.inverse, numbers)
+        """For each entry its place in storage; computed once."""
+        if self._places is None:
+            assert self.inverse is not None
+            numbers = torch.arange(len(self.inverse), device=self.inverse.device)
+            self._places = torch.empty_like(numbers).scatter_(0, self.inverse, numbers)
+        return self._places
 
     def stored(self, val: Tensor) -> Tensor:
         """Values in the order of storage; those of coordinates that come twice are added."""
@@ -51,12 +52,13 @@ class Entries:
         """Values in the order that was given, of those in the order of storage."""
         return values.index_select(0, self.places)
 
-    @functools.cached_property
+    @property
     def transposed(self) -> Entries:
-        """Those of the transpose, whose values are stored in the same order."""
-        other = Entries(self.col, self.row, self.inverse, self.__dict__.get("places"), self.number)
-        other.__dict__["transposed"] = self
-        return other
+        """Those of the transpose, whose values are stored in the same order; made once."""
+        if self._transposed is None:
+            self._transposed = Entries(self.col, self.row, self.inverse, self._places, self.number)
+            self._transposed._transposed = self
+        return self._transposed
 
 
 def assemble(
