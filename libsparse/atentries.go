@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// shortRow is how many entries rows have on average below which they fill vectors badly.
-	shortRow = 20
+	// filledRow is how many entries rows have on average from which on they fill vectors well.
+	filledRow = 20
 	// shortestRow is how many they have at least where a step for what a function is applied to takes less time than vectors save.
 	shortestRow = 8
 )
@@ -76,7 +76,7 @@ func isAtEntries(a bind.Assignment, at *index.Access, f *index.Call, full bool) 
 	if isBesideLoops(a, at) {
 		return full || each >= shortestRow
 	}
-	return !full && each < shortRow && len(a.Reduced()) == 0 && len(a.Vars()) == len(at.Vars)
+	return !full && each < filledRow && len(a.Reduced()) == 0 && len(a.Vars()) == len(at.Vars)
 }
 
 // entriesOfRow is how many entries an access has on average where all its variables but the last that is stored are given.

@@ -1,8 +1,6 @@
 package libsparse
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,26 +33,12 @@ func TestFunctionsAtEntriesComeBefore(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			dense := func(name string, shape ...int64) Operand {
-				return Operand{Name: name, Format: "dd"[:len(shape)], Dtype: "f32", Shape: shape}
-			}
 			all := []Operand{
 				{Name: "A", Format: "ds", Dtype: "f32", Index: "i32", Shape: []int64{4096, 4096}, NNZ: c.nnz},
 				{Name: "B", Format: "ds", Dtype: "f32", Index: "i32", Shape: []int64{4096, 4096}, NNZ: c.nnz, SamePattern: new(int)},
 				dense("X", 4096, 16), dense("d", 4096), dense("e", 4096),
 			}
-			read := slices.DeleteFunc(slices.Clone(all), func(o Operand) bool { return !strings.Contains(c.expr, o.Name+"(") })
-			unit := &Compilation{Request: &Request{Expr: c.expr, Operands: read, Output: Output{Format: c.format}}, Backend: avx2}
-			if err := run(unit, FrontStages(), nil); err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			if len(unit.Nests) > 1 {
-				for _, n := range unit.Nests {
-					got = append(got, n.Assignment.String())
-				}
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := cmp.Diff(c.want, stepsOf(t, c.expr, c.format, all)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -30,27 +30,35 @@ func TestFunctionsAreTabulated(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			dense := func(name string, shape ...int64) Operand {
-				return Operand{Name: name, Format: "dd"[:len(shape)], Dtype: "f32", Shape: shape}
-			}
 			all := []Operand{
 				{Name: "A", Format: "ds", Dtype: "f32", Index: "i32", Shape: []int64{4096, 4096}, NNZ: 1 << 20},
 				dense("X", 4096, 16), dense("d", 4096), dense("e", 4096), dense("b", 16), dense("w", 512),
 			}
-			read := slices.DeleteFunc(slices.Clone(all), func(o Operand) bool { return !strings.Contains(c.expr, o.Name+"(") })
-			unit := &Compilation{Request: &Request{Expr: c.expr, Operands: read, Output: Output{Format: c.format}}, Backend: avx2}
-			if err := run(unit, FrontStages(), nil); err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			if len(unit.Nests) > 1 {
-				for _, n := range unit.Nests {
-					got = append(got, n.Assignment.String())
-				}
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := cmp.Diff(c.want, stepsOf(t, c.expr, c.format, all)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+// dense is a dense operand of a shape.
+func dense(name string, shape ...int64) Operand {
+	return Operand{Name: name, Format: "dd"[:len(shape)], Dtype: "f32", Shape: shape}
+}
+
+// stepsOf are the steps that an expression takes, with those of the operands that it reads; nil where it takes one.
+func stepsOf(t *testing.T, expr, format string, all []Operand) (steps []string) {
+	t.Helper()
+	read := slices.DeleteFunc(slices.Clone(all), func(o Operand) bool { return !strings.Contains(expr, o.Name+"(") })
+	unit := &Compilation{Request: &Request{Expr: expr, Operands: read, Output: Output{Format: format}}, Backend: avx2}
+	if err := run(unit, FrontStages(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(unit.Nests) == 1 {
+		return nil
+	}
+	for _, n := range unit.Nests {
+		steps = append(steps, n.Assignment.String())
+	}
+	return steps
 }

@@ -122,7 +122,7 @@ def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Patt
 
 
 _UNITES = frozenset({"add", "or", "bitwise_or", "max"})  # of truth values, a sum is a disjunction
-_INTERSECTS = frozenset({"mul", "and", "bitwise_and", "min"})
+_INTERSECTS = frozenset({"and", "bitwise_and", "min"})
 
 
 def of_patterns(title: str, operands: Sequence[Operand]) -> Operand | None:
