@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent
 LIBRARY = Extension("libsparse._libsparse", sources=[])
 PROGRAM = Extension("libsparse._libsparse_go", sources=[])
 LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
-SORTING = ("rows", "by_rows", "compress", "boxes", "joined", "fibers", "located", "masks", "gather", "runs")
+SORTING = ("rows", "by_rows", "compress", "boxes", "joined", "fibers", "located", "masks", "gather", "runs", "merged")
 CHOOSING = ("leading", "nonzeros")
 SHORTCUTS = [
     Extension(

@@ -103,6 +103,21 @@ def test_scattered_entries_are_found_by_a_sample():
     torch.testing.assert_close(scattered @ B, scattered.to_dense() @ B)
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_merges_have_branches_where_a_sample_foretells_them(wide):
+    crow, col = (a.long() if wide else a.int() for a in ls.random((2003, 2003), 0.005).pattern.tensors())
+    values, shape = torch.rand(len(col)), (2003, 2004)
+    A, moved = ls.from_csr(crow, col, values, shape), ls.from_csr(crow, col + 1, values, shape)
+    other = ls.random(shape, 0.005)
+    assert A.pattern.statistics.foretells(moved.pattern.statistics)
+    assert A.pattern.statistics.foretells(A.pattern.statistics)
+    assert not A.pattern.statistics.foretells(other.pattern.statistics)
+    assert "without branches" not in str(ls.explain("C(i,j) = A(i,j) + B(i,j)", A=A, B=moved))
+    assert "without branches" in str(ls.explain("C(i,j) = A(i,j) + B(i,j)", A=A, B=other))
+    for B in moved, other:
+        torch.testing.assert_close((A + B).to_dense(), A.to_dense() + B.to_dense())
+
+
 @pytest.mark.parametrize("index", [torch.int32, torch.int64])
 def test_rows_of_lengths_that_nobody_foresees_are_summed_by_their_lengths(index):
     lengths = torch.arange(70000) * 7 % 20

@@ -45,37 +45,29 @@ class _Outline:
         scatters: Whether rows, or sums, are added to a dense result all over it where its operand is read as it is.
         dense: The numbers of the operands that are not.
         across: The number of a dense operand that a product of two matrices reads across its rows; None of others.
+        merges: Whether the entries of two operands are merged, and each is written once.
     """
 
-    __slots__ = ("across", "classes", "dense", "entries", "scatters", "several")
+    __slots__ = ("across", "classes", "dense", "entries", "merges", "scatters", "several")
 
-    def __init__(
-        self,
-        classes: tuple[tuple[Callable[[int], int], ...], ...],
-        entries: Callable[[int, int], int],
-        formats: tuple[Format | None, ...],
-        scatters: bool,
-        across: int | None,
-    ) -> None:
-        """Take the functions, and count the operands that are sparse."""
-        self.scatters, self.across = scatters, across
-        self.classes, self.entries = classes, entries
+    def __init__(self, problem: Problem, formats: tuple[Format | None, ...]) -> None:
+        """Work out what doesn't depend on shapes."""
         self.dense = tuple([number for number, format in enumerate(formats) if format is None])
         self.several = len(formats) - len(self.dense) > 1
+        extent = size_classes.extent
+        self.entries = size_classes.entries if self.several else size_classes.entries_alone
+        if problem.temporary:
+            extent, self.entries = size_classes.finely, size_classes.finely_entries
+        varying, width = _varying(problem, formats), size_classes.width
+        self.classes = tuple([tuple([extent if i in varying else width for i in term]) for term in problem.inputs])
+        dense = (problem.output_format is None or problem.output_format.is_dense) and problem.pattern_of is None
+        adds = len(problem.output) > 1 or len(formats) == len(problem.output)  # rows, or sums
+        self.scatters = dense and adds and not self.several and _crosses(problem, formats)
+        self.across = _across(problem, formats)
+        self.merges = len(formats) == 2 and self.several and set(problem.inputs) == {problem.output}
 
 
-@functools.lru_cache(maxsize=4096)
-def _outline(problem: Problem, formats: tuple[Format | None, ...]) -> _Outline:
-    several, extent = len(formats) - formats.count(None) > 1, size_classes.extent
-    entries = size_classes.entries if several else size_classes.entries_alone
-    if problem.temporary:
-        extent, entries = size_classes.finely, size_classes.finely_entries
-    varying, width = _varying(problem, formats), size_classes.width
-    classes = tuple([tuple([extent if i in varying else width for i in term]) for term in problem.inputs])
-    dense = (problem.output_format is None or problem.output_format.is_dense) and problem.pattern_of is None
-    adds = len(problem.output) > 1 or len(formats) == len(problem.output)  # rows, or sums
-    scatters = dense and adds and not several and _crosses(problem, formats)
-    return _Outline(classes, entries, formats, scatters, _across(problem, formats))
+_outline: Callable[[Problem, tuple[Format | None, ...]], _Outline] = functools.lru_cache(maxsize=4096)(_Outline)
 
 
 def _across(problem: Problem, formats: Sequence[Format | None]) -> int | None:
@@ -300,11 +292,13 @@ class _Reads(NamedTuple):
         wide: Whether it is rows.
         short: Whether it is rows that take no longer than a processor to find that it took a wrong turn.
         sums: Whether rows of the one sparse operand are summed by entries.
+        steady: Whether processors foresee which of the two operands that are merged has the next entry.
     """
 
     wide: bool
     short: bool
     sums: bool
+    steady: bool
 
 
 def _entries_of(outline: _Outline, pattern: Pattern, reads: _Reads, rows: int) -> int:
@@ -325,7 +319,9 @@ def _reads(outline: _Outline, operands: Sequence[Operand]) -> _Reads:
             is_sum = len(shape) < 2 or shape[-1] == 1
             short = short or (not is_sum and shape[-1] * data.element_size() <= _SHORT_ROW)
             sums = sums and is_sum
-    return _Reads(wide, short and not outline.several, sums)
+    pair = [o.pattern.statistics for o in operands if o.pattern is not None] if outline.merges else []
+    steady = len(pair) > 1 and pair[0].foretells(pair[1])
+    return _Reads(wide, short and not outline.several, sums, steady)
 
 
 def _spread_over_rows(
@@ -339,7 +335,7 @@ def _spread_over_rows(
     """
     size, kind = pattern.size, pattern.format.kinds[-1]
     gathers = size >= FEW and (reads.wide or (outline.several and size >= _SEVERAL * rows))
-    scattered = gathers and pattern.statistics.scattered
+    scattered = gathers and not reads.steady and pattern.statistics.scattered
     far = False
     if outline.dense and not outline.several and size >= (_LONG if reads.sums else _LONG_WIDE) * rows:
         each = (kind.own or pattern.index_dtype).itemsize + (0 if dtype is None else dtype.itemsize)

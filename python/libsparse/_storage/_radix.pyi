@@ -152,6 +152,9 @@ def sort(
     team: int,
     /,
 ) -> int: ...
+def surprises(
+    pos: int, crd: int, other_pos: int, other_crd: int, wide: bool, rows: int, runs: int, run: int, /
+) -> tuple[int, int]: ...
 def take(
     values: int,
     itemsize: int,

@@ -71,6 +71,7 @@ PyObject *neighbours(PyObject *self, PyObject *args);
 PyObject *order_rows(PyObject *self, PyObject *args);
 PyObject *alike_rows(PyObject *self, PyObject *args);
 PyObject *rows_are_right(PyObject *self, PyObject *args);
+PyObject *surprises(PyObject *self, PyObject *args);
 PyObject *take(PyObject *self, PyObject *args);
 PyObject *walk_levels(PyObject *self, PyObject *args);
 PyObject *write_fibers(PyObject *self, PyObject *args);
