@@ -319,8 +319,8 @@ def _reads(outline: _Outline, operands: Sequence[Operand]) -> _Reads:
             is_sum = len(shape) < 2 or shape[-1] == 1
             short = short or (not is_sum and shape[-1] * data.element_size() <= _SHORT_ROW)
             sums = sums and is_sum
-    pair = [o.pattern.statistics for o in operands if o.pattern is not None] if outline.merges else []
-    steady = len(pair) > 1 and pair[0].foretells(pair[1])
+    pair = [o.pattern for o in operands if o.pattern is not None and o.pattern.size >= FEW] if outline.merges else []
+    steady = len(pair) > 1 and pair[0].statistics.foretells(pair[1].statistics)
     return _Reads(wide, short and not outline.several, sums, steady)
 
 
