@@ -95,6 +95,7 @@ LAZY = {
         "libsparse._runtime.tuned",
         "libsparse._storage.carried",
     },
+    "_runtime/repeats.py": {"libsparse._runtime.reader"},  # with the first call that is looked at
     "_storage/sorting.py": {"libsparse._storage"},  # its module in C
     "demo/models.py": {"torch_geometric.nn"},  # where it is installed
     "sampling/draws.py": {"libsparse.sampling"},  # its module in C

@@ -11,6 +11,7 @@ import libsparse as ls
 pytestmark = pytest.mark.compiler
 
 X, Y, V, W = torch.randn(9, 4), torch.randn(4, 7), torch.randn(9), torch.randn(7)
+Z = torch.randn(7, 3)
 
 
 def drawn(density=0.4, dtype=torch.float32, format="csr", shape=(9, 7)):
@@ -31,7 +32,23 @@ OPERATIONS = {
     ),
     "diagonal": (lambda A, B: ls.einsum("ii->i", (A @ B.T)), lambda a, b: (a @ b.T).diagonal()),
     "mean of terms": (lambda A, _: ls.einsum("ij->i", A, reduce="mean"), None),
+    "mean": (lambda A, _: ls.matmul(A, Z, reduce="mean"), lambda a, _: (a @ Z) / (a != 0).sum(1, True).clamp(min=1)),
+    "max": (lambda A, _: ls.matmul(A, Z, reduce="max"), lambda a, _: extremum(a, Z, "amax")),
+    "min": (lambda A, _: ls.matmul(A, Z, reduce="min"), lambda a, _: extremum(a, Z, "amin")),
+    "softmax": (lambda A, _: A.softmax(1), lambda a, _: softmax(a)),
 }
+
+
+def extremum(a, x, how):
+    """Of the products of each row of `a` and a column of `x`, 0 where there is none."""
+    if not a.shape[1]:
+        return a @ x
+    terms = torch.where(a[:, :, None] != 0, a[:, :, None] * x, -torch.inf if how == "amax" else torch.inf)
+    return torch.where((a != 0).any(1, keepdim=True), getattr(terms, how)(1), 0)
+
+
+def softmax(a):
+    return torch.where(a != 0, torch.where(a != 0, a, -torch.inf).softmax(1), 0)
 
 
 def dense(x):
@@ -56,7 +73,7 @@ def test_results_on_new_patterns(name, format):
         torch.testing.assert_close(dense(ours(A, A)), theirs(A.to_dense(), A.to_dense()))
 
 
-@pytest.mark.parametrize("name", ["add", "spgemm", "sddmm", "sum", "einsum", "evaluate"])
+@pytest.mark.parametrize("name", ["add", "spgemm", "sddmm", "sum", "einsum", "evaluate", "mean", "max", "softmax"])
 def test_problems_are_looked_for_once(name, monkeypatch):
     ours, _ = OPERATIONS[name]
     monkeypatch.setattr(repeats, "_problems", {})
@@ -96,6 +113,12 @@ SIZED = {
         lambda A, B, x, y, v: ls.einsum("ij,j->i", A, v, reduce="mean"),
         lambda a, b, x, y, v: torch.where((n := (a != 0).sum(1)) > 0, (a @ v) / n.clamp(min=1), 0),
     ),
+    "mean of rows": (
+        lambda A, B, x, y, v: ls.matmul(A, y.T, reduce="mean"),
+        lambda a, b, x, y, v: (a @ y.T) / (a != 0).sum(1, True).clamp(min=1),
+    ),
+    "max": (lambda A, B, x, y, v: ls.matmul(A, y.T, reduce="max"), lambda a, b, x, y, v: extremum(a, y.T, "amax")),
+    "softmax": (lambda A, B, x, y, v: A.softmax(1), lambda a, b, x, y, v: softmax(a)),
     "mean of all": (lambda A, B, x, y, v: A.mean(1), lambda a, b, x, y, v: a.mean(1)),
 }
 SHAPES = [(9, 7), (8, 6), (7, 9), (5, 5), (6, 6), (4, 4), (1, 7), (1, 9), (9, 1), (8, 1), (3, 4), (12, 5), (1, 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +14,9 @@ from libsparse._autograd import tape
 from libsparse._lang import dtypes, spec
 from libsparse._lang.errors import DtypeError, FormatError
 from libsparse._runtime import notes, promotion
-from libsparse._runtime.problem import Einsum, Operand
+from libsparse._runtime.problem import Computed, Einsum, Operand
 from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
 
 from . import contraction
 from .assemble import assemble
@@ -93,25 +95,71 @@ def count_terms(question: Einsum, operands: Sequence[Operand]) -> Tensor:
 
     The numbers of one pattern are kept with it.
     """
-    output, terms = question.output, [*zip(question.inputs, operands, strict=True)]
-    extents = {i: e for term, o in terms for i, e in zip(term, o.shape, strict=True)}
-    sparse = [(term, Operand(o.pattern, None)) for term, o in terms if o.pattern is not None]
-    covered = {index for term, _ in sparse for index in term}
-    factor = math.prod(extent for index, extent in extents.items() if index not in {*covered, *output})
+    sparse = [(term, o.pattern) for term, o in zip(question.inputs, operands, strict=True) if o.pattern is not None]
+    factor = _factor(question, operands)
     if not sparse:
         return torch.tensor(factor, device="cpu")
+    output, covered = question.output, {index for term, _ in sparse for index in term}
     kept = tuple(index for index in output if index in covered)
     inputs, patterns = zip(*sparse, strict=True)
-    counted = Einsum(inputs, kept, contraction.dense_format(len(kept)), dtype=torch.int64)
-
-    def count() -> Tensor:
-        return contraction.contract(counted, patterns)[0]
-
-    modes = tuple(inputs[0].index(index) for index in kept)
-    single = len(patterns) == 1 and not tape.is_traced(patterns)
-    number = patterns[0].sparsity.derive(("terms", modes), count) if single else count()
+    if len(patterns) == 1 and not tape.is_traced([Operand(patterns[0], None)]):
+        number = _terms(patterns[0], tuple(inputs[0].index(index) for index in kept)).long()
+    else:
+        number = _counted(inputs, kept, patterns)
     number = number[tuple(slice(None) if i in covered else None for i in output)] if output else number
     return number if factor == 1 else number * factor
+
+
+def _factor(question: Einsum, operands: Sequence[Operand]) -> int:
+    """How many terms each one of the sparse operands stands for, by indices of dense ones alone."""
+    terms = [*zip(question.inputs, operands, strict=True)]
+    covered = {index for term, o in terms if o.pattern is not None for index in term}
+    extents = {i: e for term, o in terms for i, e in zip(term, o.shape, strict=True)}
+    return math.prod(extent for index, extent in extents.items() if index not in {*covered, *question.output})
+
+
+def _counted(inputs: Sequence[tuple[str, ...]], kept: tuple[str, ...], patterns: Sequence[Pattern]) -> Tensor:
+    counted = Einsum(tuple(inputs), kept, contraction.dense_format(len(kept)), dtype=torch.int64)
+    return contraction.contract(counted, [Operand(pattern, None) for pattern in patterns])[0]
+
+
+def _terms(pattern: Pattern, modes: tuple[int, ...]) -> Tensor:
+    """How many entries a pattern has at each place of some of its modes, which it keeps where that takes a kernel."""
+    begins = pattern.statistics.begins
+    if begins is not None and modes == pattern.format.order[:1] and not pattern.block:
+        return begins.diff()
+    letters = tuple(string.ascii_lowercase[: pattern.ndim])
+    kept = tuple(letters[mode] for mode in modes)
+    return pattern.derive(("terms", modes), lambda: _counted((letters,), kept, (pattern,)))
+
+
+def without_terms(question: Einsum, operands: Sequence[Operand], values: Tensor) -> Tensor | None:
+    """A result of a matrix, or of a tensor, of which one mode is kept, with 0 where it has no term.
+
+    None where that isn't said by one mode of one pattern. The result may be the one that is given.
+    """
+    sparse = [(term, o.sparsity) for term, o in zip(question.inputs, operands, strict=True) if o.pattern is not None]
+    if len(sparse) != 1 or tape.is_traced(operands) or _factor(question, operands) != 1:
+        return None
+    (term, pattern), output = sparse[0], question.output
+    kept = [dim for dim, index in enumerate(output) if index in term]
+    if len(kept) != 1:
+        return None
+    clear = Computed(_cleared, (term.index(output[kept[0]]), kept[0]))
+    found, _ = notes.run(clear, [Operand(pattern, None), Operand(None, values)])
+    return found
+
+
+def _cleared(operands: Sequence[Operand], mode: int, dim: int) -> Tensor:
+    """Elements with 0 at places of a mode where a pattern has no entry: these are few, and a mask takes long."""
+    (pattern, _, _), (_, values, _) = operands
+    assert pattern is not None
+    assert values is not None
+    of = pattern
+    rows = of.derive(("places without terms", mode), lambda: (_terms(of, (mode,)) == 0).nonzero().flatten())
+    if not len(rows):
+        return values
+    return values.index_fill(dim, rows, 0) if values.requires_grad else values.index_fill_(dim, rows, 0)
 
 
 def _mean(question: Einsum, operands: Sequence[Operand]) -> Tensor | None:
@@ -130,14 +178,20 @@ def _mean(question: Einsum, operands: Sequence[Operand]) -> Tensor | None:
     format = question.output_format
     if tape.is_traced(operands) or (format is not None and not format.is_dense):
         return None
-
-    def weigh() -> Tensor:
-        counts = count_terms(question, operands).reshape([pattern.shape[indices.index(index)] for index in kept])
-        return counts.clamp(min=1).to(dtype).reciprocal()
-
-    extents = tuple(o.shape for n, o in enumerate(operands) if n != number)
-    kept_weights = pattern.derive(("reciprocals of terms", question.inputs, question.output, extents, dtype), weigh)
-    weights = notes.apply(lambda: kept_weights)  # so that repeated calls know where they come from
+    modes = tuple(indices.index(index) for index in kept)
+    weigh = Computed(_reciprocals, (modes, _factor(question, operands), dtype))
+    weights, _ = notes.run(weigh, [Operand(pattern, None)])
     weighted = question._replace(inputs=(kept, *question.inputs), reduce="sum")
     data, found = contraction.contract(weighted, (Operand(None, weights), *operands))
     return data if found is None else None
+
+
+def _reciprocals(operands: Sequence[Operand], modes: tuple[int, ...], factor: int, dtype: torch.dtype) -> Tensor:
+    """The reciprocals of how many terms there are at each place of some modes of a pattern, which keeps them."""
+    pattern = operands[0].sparsity
+
+    def weigh() -> Tensor:
+        terms = _terms(pattern, modes)
+        return (terms if factor == 1 else terms.long() * factor).clamp(min=1).to(dtype).reciprocal()
+
+    return pattern.derive(("reciprocals of terms", modes, factor, dtype), weigh)

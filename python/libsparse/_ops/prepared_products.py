@@ -190,7 +190,8 @@ def _prepare(name: Any, problem: Problem, operands: Sequence[Operand]) -> Prepar
     """A prepared problem, kept as a short way by the pattern of operand 0 from the second time on; None without one."""
     pattern = operands[0].sparsity
     first = notes.notes.runs is None and is_first(pattern.begun, name)
-    if first and (direct := dispatch.once(problem, operands)) is not None:
+    like = dispatch.once(problem, operands) if first else None
+    if like is not None and (direct := like.shortest(operands)) is not None:
         return Once(problem, direct, operands[-1].dtype)
     prepared = dispatch.prepare(problem, operands)
     variant = prepared.variant

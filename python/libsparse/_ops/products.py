@@ -23,6 +23,7 @@ from .operands import is_sparse, is_tensor, plain_number, to_operand
 from .sampled import Sampled
 
 
+@by_kind
 def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = None) -> Any:
     """The product of vectors, matrices or batches of matrices, as `torch.matmul`; either operand may be sparse.
 
@@ -190,18 +191,16 @@ def _zero_where_empty(equation: str, a: Operand, b: Operand, reduce: str, format
         if wanted.pads:  # its blocks hold elements without a term
             result = einsum.einsum(equation, a, b, format=wanted.compressed, reduce=reduce)
         return to_format(result._replace(fill=0), wanted)
-    empty = einsum_reader.count_terms(*einsum_reader.read(equation, (a, b))) == 0
+    question, operands = einsum_reader.read(equation, (a, b))
+    found = einsum_reader.without_terms(question, operands, result.values)
+    if found is not None:
+        return Operand(None, found)
+    empty = einsum_reader.count_terms(question, operands) == 0
     traced, values = tape.is_traced((a, b)), result.values
     if not traced and not empty.any():
         return result
-    varying = [dim for dim, extent in enumerate(empty.shape) if extent > 1]
-    if traced or len(varying) != 1:
-        fill = torch.Tensor.masked_fill if values.requires_grad else torch.Tensor.masked_fill_
-        return Operand(None, notes.apply(lambda values: fill(values, empty, 0), values))
-    # rows without entries are few, and a mask of the result's shape takes as long as the product
-    dim, rows = varying[0], empty.flatten().nonzero().flatten()
-    clear = torch.Tensor.index_fill if values.requires_grad else torch.Tensor.index_fill_
-    return Operand(None, notes.apply(lambda values: clear(values, dim, rows, 0), values))
+    fill = torch.Tensor.masked_fill if values.requires_grad else torch.Tensor.masked_fill_
+    return Operand(None, notes.apply(lambda values: fill(values, empty, 0), values))
 
 
 _SPARSE_PRODUCT = product(Einsum((("i", "j"), ("j", "k")), ("i", "k")))

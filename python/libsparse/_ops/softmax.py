@@ -15,6 +15,7 @@ from libsparse._autograd import tape
 from libsparse._lang.errors import MissingKernelError
 from libsparse._runtime import dispatch, notes
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime.repeats import by_kind
 from libsparse._storage.format import Format
 
 from . import rowwise
@@ -31,11 +32,13 @@ _LOG_SLOPES = "s({k}) = sum({1}); {Y} = {P} * ({1} - exp({0}) * s({k}))"
 _SLOPES = "s({k}) = sum({0} * {1}); {Y} = {0} * ({1} - s({k}))"
 
 
+@by_kind
 def softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     """The softmax of the stored elements over a dimension; elements that are not stored are 0. Differentiable."""
     return _followed(Softmax, _groups(input, dim, dtype), dim)
 
 
+@by_kind
 def log_softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     """The logarithm of the softmax of the stored elements over a dimension. Differentiable."""
     return _followed(LogSoftmax, _groups(input, dim, dtype), dim)

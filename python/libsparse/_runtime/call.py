@@ -161,7 +161,7 @@ class Call:
             short = self._short = alone and (self.direct_on(operands) or False)
         if isinstance(short, tuple):
             try:
-                return self._through(short, operands)
+                return self.through(short, operands)
             except RuntimeError:
                 pass  # said below in the words of its cause
         copies: dict[int, Tensor] = {}
@@ -206,7 +206,7 @@ class Call:
             return layout.contiguous(result) if self.is_relaid else result, None
         return self._sparse(block, patterns)
 
-    def _through(
+    def through(
         self, short: tuple[Direct, list[int], list[tuple[int, ...] | None]], operands: Sequence[Operand]
     ) -> tuple[Tensor, Pattern | None]:
         """Runs by the shortest way."""

@@ -319,10 +319,10 @@ def _of_like_shapes(
     return call
 
 
-def once(problem: Problem, operands: Sequence[Operand]) -> Direct | None:
-    """The shortest way to compute a problem on a pattern that nothing has been prepared for, and perhaps never will be.
+def once(problem: Problem, operands: Sequence[Operand]) -> Call | None:
+    """What computes a problem on patterns that nothing has been prepared for, and perhaps never will be.
 
-    None where no problem like it has been prepared on another pattern, or where what is prepared is to be seen: by
+    None where no problem like it has been prepared on other patterns, or where what is prepared is to be seen: by
     whoever tunes in the background, or looks for schedules that are faster.
     """
     if tally.watching or not kernel.has_any():
@@ -331,9 +331,7 @@ def once(problem: Problem, operands: Sequence[Operand]) -> Direct | None:
     like: Call | None = None if name is None else kernel.prepared.get(name)
     if name is not None and like is None:
         like = _of_like_shapes(name, problem, operands, problem.extents(operands))
-    if like is None or like.is_relaid or may_be_tuned(name):
-        return None
-    return like.shortest(operands)
+    return None if like is None or like.is_relaid or may_be_tuned(name) else like
 
 
 def _in_output_format(problem: Problem, result: Result) -> Result:

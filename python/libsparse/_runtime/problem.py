@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -229,6 +229,26 @@ class Anew(NamedTuple):
     def __call__(self, operands: Sequence[Operand]) -> Any:
         """Compute it."""
         return self.run(self.problem, operands)
+
+
+class Computed(NamedTuple):
+    """A function of operands that no kernel computes; equal to what computes the same in the same way.
+
+    Attributes:
+        function: It takes the operands, then `given`, and returns dense elements.
+        given: What doesn't depend on patterns.
+    """
+
+    function: Callable[..., Tensor]
+    given: tuple[Hashable, ...]
+
+    def anew(self) -> Computed:
+        """What computes it of other patterns."""
+        return self
+
+    def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, None]:
+        """Compute it."""
+        return self.function(operands, *self.given), None
 
 
 class Einsum(NamedTuple):

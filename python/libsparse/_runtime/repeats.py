@@ -18,9 +18,8 @@ from libsparse._storage.pattern import Pattern
 
 from . import steps
 from .notes import Run, notes
-from .notes import run as run_noted
-from .problem import Anew, Operand, Problem
-from .steps import Plan, Reader
+from .problem import Operand
+from .steps import Plan, Recipe
 
 Known = bool | None
 """Whether steps were run; None where a computation has none, False before that is known."""
@@ -84,8 +83,10 @@ def run(
     if known is False:  # many operations are the only one on their patterns, and noting them takes as long as some
         kept[name] = ()
         return operation() if alike is None else _like_others(alike, values, patterns, operation, reads_all), False
-    found = None if alike is None else _planned(alike, values, patterns)
+    found = None if alike is None else _planned(alike, values, patterns, reads_all)
     if found is None:
+        from .reader import Reader
+
         reader = Reader(values, patterns, reads_all=reads_all)
         result, runs = _noted(operation)
         plan = reader.read(result, runs)
@@ -207,7 +208,7 @@ class _Kind:
 
     Attributes:
         count: How many calls there have been whose problem was not known.
-        problem: That of all, as `Reader.problem` says it; None before it is known, and where there are several.
+        problem: The recipe of all; None before it is known, and where there are several.
         extents: Those of the call in which it was found.
         varying: The symbols for which calls with other extents came to the same problem.
         others: The problems of other extents; () after one call, None where there is none.
@@ -218,7 +219,7 @@ class _Kind:
     def __init__(self) -> None:
         """Begin without a problem."""
         self.count, self.is_one = 0, True
-        self.problem: tuple[Any, ...] | None = None
+        self.problem: Recipe | None = None
         self.extents: tuple[int, ...] = ()
         self.varying: frozenset[int] = frozenset()
         self.others: dict[tuple[int, ...], Any] = {}
@@ -244,7 +245,7 @@ class _Kind:
 
     def add(self, extents: tuple[int, ...], problem: Any) -> None:
         """Takes the problem of a call, None where it has none."""
-        if self.is_one and problem is not None and not _has_extents(problem):
+        if self.is_one and problem is not None and not problem.has_extents():
             if self.problem is None:
                 self.extents, self.problem = extents, problem
                 return
@@ -260,16 +261,6 @@ class _Kind:
         return frozenset([n for n, (a, b) in enumerate(zip(extents, self.extents, strict=True)) if a != b])
 
 
-def _has_extents(known: tuple[Any, ...]) -> bool:
-    """Whether something besides operands says of what shapes a problem is."""
-    compute, sources, *_, view = known
-    problem = compute.problem
-    seen = [view, *[how for *_, how in sources]]
-    return any([how is not None and how[1] is not None for how in seen]) or (
-        isinstance(problem, Problem) and bool(problem.windows or problem.shape)
-    )
-
-
 def _like_others(
     alike: Alike, values: list[Any], patterns: list[Pattern | None], operation: Callable[[], Any], reads_all: bool
 ) -> Any:
@@ -282,41 +273,52 @@ def _like_others(
         kind = _problems.setdefault(name, _Kind())
     known = kind.known(extents)
     if known:
-        compute, sources, place, fill, view = known
         try:
-            data, pattern = compute(steps.operands(sources, values, patterns))
+            result = _by_recipe(known, values, patterns)
         except RuntimeError:  # said in its own words by the operation
-            return operation()
-        if fill is not None:
-            return Operand(pattern, data, fill)
-        # Of other sizes the compiler may choose steps that leave a gradient on another pattern than its operand's.
-        return steps.seen(data, view) if pattern is (None if place is None else patterns[place]) else operation()
+            result = None
+        return operation() if result is None else result
     if known is None or not kind.is_looked_for(extents):
         return operation()
+    from .reader import Reader  # with the first call that is looked at
+
     reader = Reader(values, patterns, reads_all=reads_all)
     result, runs = _noted(operation)
-    kind.add(extents, reader.problem(result, runs))
+    kind.add(extents, reader.recipe(result, runs))
     return result
 
 
-def _planned(alike: Alike, values: list[Any], patterns: list[Pattern | None]) -> tuple[Any, Plan] | None:
-    """The result of an operation by the problem of its kind, and its plan; None where the problem isn't known."""
+def _by_recipe(recipe: Recipe, values: list[Any], patterns: list[Pattern | None]) -> Any:
+    """The result of a call by the recipe of its kind; None where it has another pattern than that says."""
+    data, pattern = recipe.compute(values, patterns)
+    if recipe.fill is not None:
+        return Operand(pattern, data, recipe.fill)
+    # Of other sizes the compiler may choose steps that leave a gradient on another pattern than its operand's.
+    place = None if recipe.place is None else patterns[recipe.place]
+    return steps.seen(data, recipe.view) if pattern is place else None
+
+
+def _planned(
+    alike: Alike, values: list[Any], patterns: list[Pattern | None], reads_all: bool
+) -> tuple[Any, Plan | None] | None:
+    """The result of an operation by the recipe of its kind, and its plan; None where the recipe isn't known."""
+    from .reader import Reader, of_problem
+
     name, extents = alike
     kind = _problems.get(name)
     known = None if kind is None else kind.known(extents)
     if not known:
         return None
-    compute, sources, place, fill, view = known
-    given = steps.operands(sources, values, patterns)
-    notes_itself = type(compute) is Anew  # what it prepares; a problem that autograd follows is noted as a whole
+    reader = Reader(values, patterns, reads_all=reads_all)
     try:
-        (data, pattern), runs = _noted(lambda: compute(given) if notes_itself else run_noted(compute, given))
+        result, runs = _noted(lambda: _by_recipe(known, values, patterns))
     except RuntimeError:  # said in its own words by the operation
         return None
-    if len(runs) != 1 or (fill is None and pattern is not (None if place is None else patterns[place])):
+    if result is None:
         return None
-    plan = steps.of_problem(runs[0], sources, values, patterns, fill, view)
-    return steps.seen(data, view) if fill is None else Operand(pattern, data, fill), plan
+    if len(known.steps) == 1 and len(runs) == 1:
+        return result, of_problem(runs[0], known, values, patterns)
+    return result, reader.read(result, runs)
 
 
 def _noted(operation: Callable[[], Any]) -> tuple[Any, list[Run]]:

@@ -129,6 +129,11 @@ class Statistics:
                 return None
         return begins.diff()
 
+    @property
+    def begins(self) -> Tensor | None:
+        """Where the rows of a matrix in CSR begin and end, or the columns of one in CSC; None of anything else."""
+        return self._pos[1] if self._listed else None
+
     @cached_property
     def stored(self) -> int:
         """How many places hold an entry, where coordinates mark those that don't, as in ELL and SELL; elsewhere all."""

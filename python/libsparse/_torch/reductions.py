@@ -15,6 +15,7 @@ from libsparse._ops import softmax as masked
 from libsparse._ops.assemble import to_dense
 from libsparse._ops.operands import broadcasts, is_tensor, to_operand
 from libsparse._ops.reductions import dimensions
+from libsparse._runtime.repeats import by_kind
 
 from .arrays import within_arrays
 from .registry import implements, named
@@ -267,6 +268,7 @@ def _log_softmax(input: Tensor, dim: int, dtype: torch.dtype | None, **_: Any) -
 
 @implements(*named("softmax", torch, Tensor, torch.special), torch.sparse.softmax, layouts="raises")
 @within_arrays(_softmax, zero_fill=True)
+@by_kind
 def softmax(input: Any, dim: Any = None, dtype: torch.dtype | None = None) -> Any:
     """The softmax of the stored elements over a dimension."""
     return masked.softmax(input, _last(input, dim), dtype)
@@ -274,6 +276,7 @@ def softmax(input: Any, dim: Any = None, dtype: torch.dtype | None = None) -> An
 
 @implements(F.softmax, layouts="raises")
 @within_arrays(_softmax, zero_fill=True)
+@by_kind
 def functional_softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Any:
     """The same with the arguments of torch.nn.functional."""
     return masked.softmax(input, _last(input, dim), dtype)
@@ -281,6 +284,7 @@ def functional_softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype:
 
 @implements(*named("log_softmax", torch, Tensor, torch.special), torch.sparse.log_softmax, layouts="raises")
 @within_arrays(_log_softmax, zero_fill=True)
+@by_kind
 def log_softmax(input: Any, dim: Any = None, dtype: torch.dtype | None = None) -> Any:
     """The logarithm of the softmax of the stored elements over a dimension."""
     return masked.log_softmax(input, _last(input, dim), dtype)
@@ -288,6 +292,7 @@ def log_softmax(input: Any, dim: Any = None, dtype: torch.dtype | None = None) -
 
 @implements(F.log_softmax, layouts="raises")
 @within_arrays(_log_softmax, zero_fill=True)
+@by_kind
 def functional_log_softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Any:
     """The same with the arguments of torch.nn.functional."""
     return masked.log_softmax(input, _last(input, dim), dtype)
