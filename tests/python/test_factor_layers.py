@@ -63,6 +63,11 @@ def test_bags_of_a_matrix() -> None:
         layer(ls.eye(3))
     with pytest.raises(ls.IndexBoundsError, match="offsets are from 1"):
         layer(bags.col, torch.tensor([1, 3]))
+    for padding in (None, 2):
+        layer = ls.nn.EmbeddingBag(9, 4, padding_idx=padding)
+        for wrong in ([1, 3], [0, 4, 2], [0, -1], [0, 1 << 40]):
+            with pytest.raises(ls.IndexBoundsError, match="expected to begin at 0, to ascend"):
+                layer(torch.tensor([1, 2, 3, 4]), torch.tensor(wrong))
     for number in (9, -1, 1 << 40):
         with pytest.raises(ls.IndexBoundsError, match=f"numbers from {number} .* 0 <= number < 9"):
             layer(torch.tensor([[number]]))

@@ -16,7 +16,7 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError, ToolchainError
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Einsum, Operand, Problem, product
-from libsparse._storage import checks, memory, packing, sorting, threads, validate
+from libsparse._storage import checks, memory, ordinary, packing, sorting, threads, validate
 from libsparse._storage.conversion import first_values, inverse, taken
 from libsparse._storage.fakes import is_fake, refuse_jit_trace
 from libsparse._storage.format import Format, default_format
@@ -38,6 +38,11 @@ REDUCTIONS: Final = {
 MODES: Final = 16  # of sums and copies that are compiled; torch's functions do those of more
 _LARGE = 1 << 19  # elements from which on a kernel, which writes to memory that is there, makes dense tensors
 
+BAGS: Final = Format("duq").resolve(3)
+"""The format of bags: members stand below places, of which each bag has a run."""
+
+_FEW_PLACES: Final = 1 << 16  # which are kept, in 256 KiB at most
+_POSITIONS: Final = 2  # what `copy_compressed` checks of bags
 _COMPRESSED: Final = {name: Format(name).resolve(2) for name in ("csr", "csc")}
 
 
@@ -296,6 +301,37 @@ def compressed_pattern(format: str | Format, shape: torch.Size, pos: Any, crd: A
     return Pattern._of_kernel(
         wanted, shape, (None, starts), (None, coordinates), coordinates.numel(), coordinates.dtype
     )
+
+
+def bags(ends: Tensor, members: Tensor, extent: int) -> Pattern | None:
+    """A pattern (bags, members, extent) of members in any order, which may come again: each has a place of its own.
+
+    Args:
+        ends: (bags + 1,), where each bag begins and the last one ends.
+        members: 1-D, their coordinates.
+        extent: What coordinates are below.
+
+    Returns:
+        The pattern in C; None where something is unusual or wrong, which `pattern_from_levels` says.
+    """
+    if native is None:
+        return None
+    team = threads.count(), threads.team()
+    found = native.copy_compressed(ends, members, ends.numel() - 1, extent, _POSITIONS, *team)
+    if found is None:
+        return None
+    starts, coordinates = found
+    count = coordinates.numel()
+    crd = None, (_kept_places if count <= _FEW_PLACES else _places)(count), coordinates
+    shape = torch.Size((ends.numel() - 1, count, extent))
+    return Pattern._of_kernel(BAGS, shape, (None, starts, None), crd, count, torch.int32)
+
+
+def _places(count: int) -> Tensor:
+    return torch.arange(count, dtype=torch.int32, device="cpu")
+
+
+_kept_places = ordinary.kept(4)(_places)
 
 
 def _index_arrays(kind: str, given: Any, called: checks.Names) -> list[Tensor | None]:

@@ -112,15 +112,27 @@ static void look_at_share(void *given, int thread)
 	atomic_fetch_add(&made->allowed, allowed);
 }
 
+/* What is looked at besides lengths and ranges: nothing, all, or positions alone, between which coordinates come in any order. */
+enum { LENGTHS, ALL, POSITIONS };
+
+/* Whether positions begin at 0 and don't decrease. */
+static bool ascend(const int32_t *pos, int64_t parents)
+{
+	bool decreases = pos[0] != 0;
+	for (int64_t row = 0; row < parents; row++)
+		decreases |= pos[row + 1] < pos[row];
+	return !decreases;
+}
+
 /* Copies and looks at the copies, to which nobody else writes: whether they are right. */
-static bool make_copies(Copies *made, bool checked)
+static bool make_copies(Copies *made, int checked)
 {
 	const int64_t parents = made->parents, count = made->crd->length;
 	run_threads(made->threads, made->team, copy_share, made);
 	if (atomic_load(&made->wrong) || made->own_pos[parents] != count)
 		return false;
-	if (!checked)
-		return true;
+	if (checked != ALL)
+		return checked == LENGTHS || ascend(made->own_pos, parents);
 	if (made->own_pos[0] != 0)
 		return false;
 	run_threads(made->threads, made->team, look_at_share, made);
@@ -167,7 +179,7 @@ static PyObject *copy_compressed(PyObject *module, PyObject *args)
 	unsigned long long team;
 	int checked, threads;
 	(void)module;
-	if (!PyArg_ParseTuple(args, "OOLLpiK", &pos, &crd, &parents, &extent, &checked, &threads, &team))
+	if (!PyArg_ParseTuple(args, "OOLLiiK", &pos, &crd, &parents, &extent, &checked, &threads, &team))
 		return NULL;
 	int watched = is_watched(), yes = watched < 0 ? -1 : !watched;
 	yes = yes == 1 ? read_integers(pos, &read_pos) : yes;
@@ -185,7 +197,8 @@ static PyObject *copy_compressed(PyObject *module, PyObject *args)
 
 PyMethodDef compressed_functions[] = {
 	{"copy_compressed", copy_compressed, METH_VARARGS,
-	 "copy_compressed(pos, crd, parents, extent, checked, threads, team): copies as int32, None where Python has to look at the arrays."},
+	 "copy_compressed(pos, crd, parents, extent, checked, threads, team): copies as int32, None where Python has to look at the arrays.\n\n"
+	 "Where `checked` is 1 coordinates have to ascend between positions, where it is 2 only positions have to, where it is 0 nothing has to."},
 	{NULL, NULL, 0, NULL},
 };
 

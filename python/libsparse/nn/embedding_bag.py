@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 import libsparse as ls
-from libsparse._storage import ordinary
-
-_FEW = 1 << 16  # numbers whose places are kept, in 512 KiB at most
+from libsparse._ops import assemble
+from libsparse._tensor.sparse_tensor import SparseTensor
 
 
 class EmbeddingBag(nn.Module):
@@ -108,26 +108,33 @@ class EmbeddingBag(nn.Module):
         flat = flat if flat.dtype == torch.int32 else flat.long()  # narrower ones don't hold the places
         values = None if factors is None else factors.reshape(-1)
         if self.padding_idx is not None:
+            _check_ends(ends, len(flat))
             kept = flat != self.padding_idx
             ends = torch.cat([ends.new_zeros(1), kept.cumsum(0)])[ends]
             flat, values = flat[kept], None if values is None else values[kept]
-        # Each number has a place of its own, so that those of a bag are neither sorted nor compared.
-        shape = len(ends) - 1, len(flat), self.num_embeddings
-        few = not torch.compiler.is_compiling() and len(flat) <= _FEW
-        places = (_kept_places if few else _places)(len(flat), flat.dtype)
-        try:
-            bags = ls.from_levels("duq", shape, (None, ends, None), (None, places, flat), values)
-        except ls.IndexBoundsError:
-            raise ls.IndexBoundsError(
-                f"EmbeddingBag: input has numbers from {int(flat.min())} to {int(flat.max())}; expected numbers of the "
-                f"table's rows, 0 <= number < {self.num_embeddings}"
-            ) from None
+        bags = self._bags(ends, flat, values)
         if self.mode == "sum":
             return ls.einsum("bpr,rk->bk", bags, self.weight)
         lengths = ends.diff()[:, None]
         if self.mode == "mean":
             return ls.einsum("bpr,rk->bk", bags, self.weight) / lengths.clamp(min=1)
         return ls.einsum("bpr,rk->bk", bags, self.weight, reduce="max").masked_fill(lengths == 0, 0)
+
+    def _bags(self, ends: Tensor, numbers: Tensor, factors: Tensor | None) -> ls.SparseTensor:
+        """Factors (bags, places, rows): each number has a place, so that those of a bag are not sorted or compared."""
+        pattern = None if torch.compiler.is_compiling() else assemble.bags(ends, numbers, self.num_embeddings)
+        if pattern is not None:
+            return SparseTensor(pattern, factors)
+        _check_ends(ends, len(numbers))
+        shape = len(ends) - 1, len(numbers), self.num_embeddings
+        places = torch.arange(len(numbers), dtype=numbers.dtype, device="cpu")
+        try:
+            return ls.from_levels(assemble.BAGS, shape, (None, ends, None), (None, places, numbers), factors)
+        except ls.IndexBoundsError:
+            raise ls.IndexBoundsError(
+                f"EmbeddingBag: input has numbers from {int(numbers.min())} to {int(numbers.max())}; expected numbers "
+                f"of the table's rows, 0 <= number < {self.num_embeddings}"
+            ) from None
 
     def _ends(self, numbers: Tensor, offsets: Tensor | None) -> Tensor:
         """Where each bag begins, and where the last one ends."""
@@ -142,18 +149,13 @@ class EmbeddingBag(nn.Module):
         _check_integers("offsets", offsets, "where each bag begins")
         if offsets.ndim != 1:
             raise ls.ShapeError(f"EmbeddingBag: offsets have shape {tuple(offsets.shape)}; expected one dimension")
-        ends = offsets.long()
+        ends = offsets if offsets.dtype == torch.int32 else offsets.long()
         if not self.include_last_offset:
-            ends = torch.cat([ends, ends.new_tensor([len(numbers)])])
+            ends = F.pad(ends, (0, 1), value=len(numbers))
         if not len(ends):
             raise ls.ShapeError(
                 "EmbeddingBag: offsets are empty; expected one number at least with include_last_offset=True, the "
                 "end of the last bag"
-            )
-        if int(ends[0]) != 0 or int(ends[-1]) != len(numbers) or (len(ends) > 1 and int(ends.diff().min()) < 0):
-            raise ls.IndexBoundsError(
-                f"EmbeddingBag: offsets are from {ends[0]} to {ends[-1]}; expected to begin at 0, to ascend, and to "
-                f"end at most at {len(numbers)}, the length of input"
             )
         return ends
 
@@ -162,11 +164,13 @@ class EmbeddingBag(nn.Module):
         return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
 
 
-def _places(count: int, dtype: torch.dtype) -> Tensor:
-    return torch.arange(count, dtype=dtype, device="cpu")
-
-
-_kept_places = ordinary.kept(4)(_places)
+def _check_ends(ends: Tensor, count: int) -> None:
+    """Raises unless bags begin and end one behind the other, with so many numbers."""
+    if int(ends[0]) != 0 or int(ends[-1]) != count or (len(ends) > 1 and int(ends.diff().min()) < 0):
+        raise ls.IndexBoundsError(
+            f"EmbeddingBag: offsets are from {ends[0]} to {ends[-1]}; expected to begin at 0, to ascend, and to "
+            f"end at most at {count}, the length of input"
+        )
 
 
 def _check_integers(name: str, given: Any, meaning: str) -> None:
