@@ -215,3 +215,15 @@ def input_array(
     order = orders[number]
     assert order is not None
     return data if data.is_contiguous() and order == tuple(range(len(order))) else contiguous(data, order)
+
+
+def in_output_format(problem: Problem, data: Tensor, pattern: Pattern | None) -> tuple[Tensor, Pattern | None]:
+    """A result in its output format, where that is one which kernels can't write."""
+    wanted = problem.output_format
+    if wanted is None or wanted.writable == wanted or (pattern is not None and pattern.format == wanted):
+        return data, pattern
+    if pattern is None:  # the format that kernels write in its place is dense
+        stored, nothing = wanted.writable, [None] * data.ndim
+        data, pattern = data.permute(stored.order).reshape(-1), Pattern(stored, data.shape, nothing, nothing)
+    conversion = pattern.converted(wanted)
+    return conversion.values(data, dtypes.identity(problem.reduce, data.dtype)), conversion.pattern

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from libsparse._compiler import kernel
-from libsparse._lang import dtypes
 from libsparse._lang.errors import DivisionByZeroError, FormatError, LibsparseError, UnsupportedError
 from libsparse._storage import ordinary
+from libsparse._storage.derived import is_first
 from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.pattern import Pattern
 
 from . import notes, tally
+from .arrays import in_output_format
 from .call import Call
 from .direct import Direct
 from .problem import Anew, Operand, Problem, key, of_step
@@ -168,7 +169,7 @@ def compute(
         ) from None
     except IndexOverflowError:
         raise LibsparseError(f"{problem.text}: the result has more entries than 64 bits can number") from None
-    return _in_output_format(problem, result)
+    return in_output_format(problem, *result)
 
 
 def _computed(
@@ -218,7 +219,8 @@ def run(problem: Problem, operands: Sequence[Operand]) -> Result:
             if watcher is not None:
                 watcher(prepared, operands)
             return prepared(operands)
-    return notes.run(prepare(problem, operands), operands)
+    found = _at_first(problem, operands) if notes.notes.runs is None else None
+    return notes.run(prepare(problem, operands), operands) if found is None else found
 
 
 def prepare(problem: Problem, operands: Sequence[Operand]) -> Prepared:
@@ -319,29 +321,30 @@ def _of_like_shapes(
     return call
 
 
-def once(problem: Problem, operands: Sequence[Operand]) -> Call | None:
-    """What computes a problem on patterns that nothing has been prepared for, and perhaps never will be.
+def _at_first(problem: Problem, operands: Sequence[Operand]) -> Result | None:
+    """A result for which nothing is kept, since the pattern may never come back; None where it has, or needs more."""
+    pattern = next((o.pattern for o in operands if o.pattern is not None), None)
+    name = key(problem, operands)
+    if pattern is None or name in pattern.calls or not is_first(pattern.begun, ("problem", name)):
+        return None
+    like = once(problem, operands)
+    short = None if like is None else like.direct_on(operands)
+    try:
+        return None if like is None or short is None else like.through(short, operands)
+    except RuntimeError:
+        return None  # said in the words of its cause where it is computed as later ones are
 
-    None where no problem like it has been prepared on other patterns, or where what is prepared is to be seen: by
-    whoever tunes in the background, or looks for schedules that are faster.
+
+def once(problem: Problem, operands: Sequence[Operand]) -> Call | None:
+    """The call that computes a problem on other patterns like these, which perhaps never come back.
+
+    None where there is none, and where whoever tunes, or looks for faster schedules, is to see what is prepared.
     """
-    if tally.watching or not kernel.has_any():
+    wanted = problem.output_format
+    if tally.watching or not kernel.has_any() or (wanted is not None and wanted.writable != wanted):
         return None
     name = signature(problem, operands, False, False, is_few(problem, operands))
     like: Call | None = None if name is None else kernel.prepared.get(name)
     if name is not None and like is None:
         like = _of_like_shapes(name, problem, operands, problem.extents(operands))
     return None if like is None or like.is_relaid or may_be_tuned(name) else like
-
-
-def _in_output_format(problem: Problem, result: Result) -> Result:
-    """A result in its output format, where that is one which kernels can't write."""
-    data, pattern = result
-    wanted = problem.output_format
-    if wanted is None or wanted.writable == wanted or (pattern is not None and pattern.format == wanted):
-        return result
-    if pattern is None:  # the format that kernels write in its place is dense
-        stored, nothing = wanted.writable, [None] * data.ndim
-        data, pattern = data.permute(stored.order).reshape(-1), Pattern(stored, data.shape, nothing, nothing)
-    conversion = pattern.converted(wanted)
-    return conversion.values(data, dtypes.identity(problem.reduce, data.dtype)), conversion.pattern

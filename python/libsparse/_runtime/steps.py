@@ -13,7 +13,7 @@ from libsparse._lang.records import NamedTuple
 from libsparse._storage import threads
 from libsparse._storage.pattern import Pattern
 
-from . import dispatch, notes
+from . import notes
 from .direct import native
 from .layout import contiguous
 from .problem import Anew, Operand, Problem
@@ -108,18 +108,6 @@ def operands(sources: Sequence[Source], values: list[Any], patterns: list[Patter
     ]
 
 
-def _first(compute: Anew, given: list[Operand]) -> tuple[Tensor, Pattern | None]:
-    """Computes a problem on patterns that it may never see again: prepared if notes are taken, else by itself."""
-    wanted = compute.problem.output_format
-    if compute.run is dispatch.run and notes.notes.runs is None and (wanted is None or wanted.writable == wanted):
-        like = dispatch.once(compute.problem, given)
-        short = None if like is None else like.direct_on(given)
-        if like is not None and short is not None:
-            return like.through(short, given)
-    data, pattern = compute(given)
-    return data, pattern
-
-
 class Recipe(NamedTuple):
     """How a call is computed on patterns that are new: the problems that it came to on another one, prepared anew.
 
@@ -149,7 +137,7 @@ class Recipe(NamedTuple):
         numbered, known = [*values], [*patterns]
         for compute, sources in self.steps:
             if type(compute) is Anew:
-                data, pattern = _first(compute, operands(sources, numbered, known))
+                data, pattern = compute(operands(sources, numbered, known))
             elif compute in ELEMENTWISE_FUNCTIONS:
                 tensors = [o.data for o in operands(sources, numbered, known)]
                 data, pattern = notes.apply(compute, *tensors), None
