@@ -194,6 +194,10 @@ def _contents(place: _Place, names: dict[str, Any]) -> None:
         validate.bounds(place.called.array("pos", number), pos, place.extent, meaning=_meaning(place))
     if _listed(level) or not level.has_crd:
         return
+    if level.letter == "k" and pos is not None and crd is not None and pos.dtype == crd.dtype:
+        rows, columns = pos.numel() - 1, level.formula("crd_hi", names)
+        if sorting.rows_are_right(pos, crd, rows, columns):  # coordinates in blocks ascend as the blocks do
+            return
     everyone = torch.arange(place.parents, device="cpu")
     row = everyone % max(place.rows, 1)
     around = levels.Around(place.extent, place.rows, place.parents, row, everyone)

@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 from libsparse._lang.errors import InternalError
 from libsparse._lang.records import NamedTuple
 
-from . import memory, ordinary, sorting, threads
+from . import levels, memory, ordinary, packing, sorting, threads
 from .format import Format
 
 _SIZES = (1, 2, 4, 8)  # bytes of values that C takes
@@ -186,6 +186,28 @@ def in_arrays(pattern: Pattern, values: Tensor) -> Tensor:
         return values.reshape(-1, *block) if block else values
     rows = above(pattern, pattern.ndim - len(block))  # -1 stands for any number of nothing
     return values.reshape(0 if rows is None else rows.size, *block)
+
+
+def expanded(pattern: Pattern) -> tuple[Tensor, Tensor | None]:
+    """The coordinates of the entries, and their places among the values: in order, None where each value has an entry.
+
+    A walk goes through blocks, slices and diagonals in the order of rows.
+    """
+    format, extents, size = pattern.format, pattern.extents, pattern.size
+    if len(extents) > 1 and (found := levels.in_blocks(format.kinds, extents, pattern.pos[-1], pattern.crd[-1])):
+        by_level, places = found
+        return torch.stack([by_level[format.order.index(mode)] for mode in range(len(extents))]), places
+    coords, places = packing.expand_levels(format, extents, pattern.pos, pattern.crd)
+    if places is None:
+        return coords, places
+    ordered = coords.new_empty((len(coords), size))
+    ordered[:, places] = coords
+    if places.numel() == size:
+        return ordered, None
+    held = torch.zeros(size, dtype=torch.bool, device="cpu")
+    held[places] = True
+    places = held.nonzero().flatten()
+    return ordered.index_select(1, places), places
 
 
 def without_ones(pattern: Pattern) -> Pattern:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -186,7 +186,51 @@ class Level:
         if "valid" not in self._formulas:
             return found
         keep = self._formulas["valid"](names)
-        return Walk(*(array[keep] for array in found))
+        if bool(keep.all()):  # as of blocks that all lie inside
+            return found
+        kept = keep.nonzero().flatten()
+        return Walk(*(array.index_select(0, kept) for array in found))
+
+
+def are_whole(kinds: Sequence[Level], extents: Sequence[int]) -> bool:
+    """Whether every value of blocks below dense levels is an entry, since the extents are multiples of theirs."""
+    if kinds[-1].letter != "k" or any(level.letter != "d" for level in kinds[:-1]):
+        return False
+    height, width = kinds[-1].numbers
+    return extents[-2] % height == 0 and extents[-1] % width == 0
+
+
+def in_blocks(
+    kinds: Sequence[Level], extents: Sequence[int], pos: Tensor | None, crd: Tensor | None
+) -> tuple[list[Tensor], Tensor | None] | None:
+    """The coordinates of blocks below dense levels in the order of their values, by level; None of other levels.
+
+    Args:
+        kinds: The levels.
+        extents: The extent of each.
+        pos: The positions of the last level.
+        crd: The coordinates of the last level.
+
+    Returns:
+        The coordinates, and their places among the values, None where all values have coordinates.
+    """
+    if kinds[-1].letter != "k" or any(level.letter != "d" for level in kinds[:-1]) or pos is None or crd is None:
+        return None
+    (height, width), extent = kinds[-1].numbers, extents[-2]
+    stripes = -(-extent // height)  # rows of blocks, below each place above
+    stripe = torch.repeat_interleave(torch.arange(pos.numel() - 1, device="cpu"), pos.diff())
+    outer = stripe // max(stripes, 1)
+    shape = (crd.numel(), height, width)
+    row = ((stripe - outer * stripes) * height)[:, None, None] + torch.arange(height, device="cpu")[:, None]
+    column = (crd.to(torch.int64) * width)[:, None, None] + torch.arange(width, device="cpu")
+    coords = [row.expand(shape).reshape(-1), column.expand(shape).reshape(-1)]
+    for each in reversed(extents[:-2]):
+        coords.insert(0, (outer % max(each, 1))[:, None, None].expand(shape).reshape(-1))
+        outer = outer // max(each, 1)
+    if are_whole(kinds, extents):
+        return coords, None
+    places = ((coords[-2] < extent) & (coords[-1] < extents[-1])).nonzero().flatten()
+    return [array.index_select(0, places) for array in coords], places
 
 
 def _each(value: int | Tensor, count: int) -> Tensor:

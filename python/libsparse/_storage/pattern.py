@@ -12,8 +12,8 @@ from torch import Tensor
 
 from libsparse._lang.errors import UnsupportedError
 
-from . import checks, derived, ordinary, packing, sorting, statistics, validate
-from .conversion import Begun, Conversion, convert, extended, inverse, taken
+from . import checks, derived, levels, ordinary, packing, sorting, statistics, validate
+from .conversion import Begun, Conversion, convert, expanded, extended, inverse, taken
 from .format import Format
 
 _Derived = TypeVar("_Derived")
@@ -154,35 +154,32 @@ class Pattern:
     @property
     def nnz(self) -> int:
         """How many entries are stored, without padding."""
-        return self.coordinates().shape[1] if self.format.padded else self.size
+        whole = not self.format.padded or levels.are_whole(self.format.kinds, self.extents)
+        return self.size if whole else self.coordinates().shape[1]
 
     # Derived arrays are kept, so they are ordinary tensors even inside of torch.inference_mode() and torch.func.
 
     def coordinates(self) -> Tensor:
-        """The coordinates of every entry: (ndim, nnz), int64, rows are modes, columns in the order of a walk."""
+        """The coordinates of every entry: (ndim, nnz), int64, rows are modes, columns in the order of the values."""
         coords: Tensor = self._keep(("coordinates",), self._expanded)[0]
         return coords
 
     def _places(self) -> Tensor | None:
         """The places of the entries among the values, None where that is their own number."""
+        if levels.are_whole(self.format.kinds, self.extents):
+            return None
         places: Tensor | None = self._keep(("coordinates",), self._expanded)[1]
         return places
 
     def entries(self, values: Tensor) -> Tensor:
         """The values of the entries, in the order of `coordinates()`; differentiable."""
-        if not self.format.padded:
-            return values
-        places = self._places()
-        assert places is not None
-        return taken(values, places)
+        places = self._places() if self.format.padded else None
+        return values if places is None else taken(values, places)
 
     def spread(self, entries: Tensor) -> Tensor:
         """Values with these entries, and padding of zeros: the inverse of `entries`; differentiable."""
-        if not self.format.padded:
-            return entries
-        places = self._places()
-        assert places is not None
-        return entries.new_zeros(self.size).index_copy(0, places, entries)
+        places = self._places() if self.format.padded else None
+        return entries if places is None else entries.new_zeros(self.size).scatter(0, places, entries)
 
     def to_dense(self, values: Tensor, fill: int | float = 0) -> Tensor:
         """The strided tensor of these values; differentiable."""
@@ -258,7 +255,7 @@ class Pattern:
         return derived.listed(self._kept, self.calls, self.tensors())
 
     def _expanded(self) -> tuple[Tensor, Tensor | None]:
-        return packing.expand_levels(self.format, self.extents, self.pos, self.crd)
+        return expanded(self)
 
     def united(self, other: Pattern, unite: Callable[[Pattern, Pattern], Pattern]) -> Pattern:
         """The union with another pattern of the same shape, which `unite` computes once."""

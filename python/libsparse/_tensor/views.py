@@ -92,9 +92,8 @@ class LevelViews:
     def indices(self) -> Tensor:
         """The coordinates of the stored entries: (ndim, nnz), int64, columns in storage order; for every format.
 
-        They are the pattern's own memory and not to be written to: clone them. Entries of blocks, slices and diagonals
-        (bsr, ell, sell, dia) are here row by row, but in `values()` with padding where the format has them:
-        `A.to_sparse_coo()` has both in one order.
+        They are the pattern's own memory and not to be written to: clone them. `values()` has padding between the
+        entries where the format has it (bsr at the edges, ell, sell, dia): `A.to_sparse_coo()` has none.
         """
         return self._pattern.coordinates()
 

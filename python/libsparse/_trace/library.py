@@ -67,7 +67,9 @@ def _coordinates(format: str, shape: Sequence[int], arrays: Sequence[Tensor]) ->
     pattern = put_together(Arrays(format, list(shape), list(arrays)))
     coords = pattern.coordinates().clone()
     places = pattern._places()
-    return coords, torch.empty(0, dtype=torch.int64, device="cpu") if places is None else places.clone()
+    if places is None:  # of a format with padding, all of which have places in a graph, every value is an entry
+        return coords, torch.arange(pattern.size if pattern.format.padded else 0, device="cpu")
+    return coords, places.clone()
 
 
 def _fake_coordinates(format: str, shape: Sequence[int], arrays: Sequence[Tensor]) -> tuple[Tensor, Tensor]:

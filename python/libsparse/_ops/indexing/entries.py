@@ -13,6 +13,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError, UnsupportedError
 from libsparse._lang.records import NamedTuple
+from libsparse._ops.assemble import to_format
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
@@ -61,7 +62,7 @@ class Entries(NamedTuple):
 def entries_of(pattern: Pattern) -> Entries:
     """The entries of a pattern."""
     coords = pattern.coordinates()
-    places = pattern.entries(torch.arange(pattern.size, device="cpu")) if pattern.format.padded else None
+    places = pattern._places() if pattern.format.padded else None
     return Entries(tuple(coords), places, tuple(pattern.shape), coords.shape[1])
 
 
@@ -185,6 +186,8 @@ def fill_of(source: Operand) -> Tensor:
 
 def look_up(source: Operand, coords: Sequence[Tensor]) -> Tensor:
     """The values at these coordinates, stored or not: one array of them; differentiable."""
+    if source.sparsity.format.padded:  # whose coordinates are in no order in which they are found
+        source = to_format(source, source.sparsity.format.compressed)
     pattern, count = source.sparsity, coords[0].numel()
     memory.check(count, source.dtype.itemsize, "the elements that are looked up", "look up fewer at a time")
     fill = fill_of(source)

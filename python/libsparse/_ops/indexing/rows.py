@@ -221,6 +221,8 @@ def are_consecutive(patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]]
         same = pattern.format == format and pattern.index_dtype is dtype and not pattern.block
         if not same or shift[format.order[0]] != first or not _follows(pattern, shift, shape):
             return False
+        if format.kinds[-1].letter == "k" and first % format.kinds[-1].numbers[0]:
+            return False  # its first row of blocks would begin inside of the last one before it
         first += pattern.shape[format.order[0]]
     return True
 
@@ -276,8 +278,11 @@ def side_by_side(
 def _follows(pattern: Pattern, shift: Sequence[int], shape: Sequence[int]) -> bool:
     """Whether the arrays of a pattern can follow those of another one: its inner levels stay as they are."""
     format = pattern.format
+    blocks = len(format.kinds) == 2 and format.kinds[1].letter == "k" and shift[format.order[1]] == 0
     return not pattern.traced and all(
-        letter in _LISTING or (letter == "d" and (n == 0 or (shift[mode] == 0 and pattern.shape[mode] == shape[mode])))
+        letter in _LISTING
+        or (blocks and n == 1)
+        or (letter == "d" and (n == 0 or (shift[mode] == 0 and pattern.shape[mode] == shape[mode])))
         for n, (letter, mode) in enumerate(zip(format.levels, format.order, strict=True))
     )
 
