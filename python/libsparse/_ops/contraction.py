@@ -34,7 +34,7 @@ def contract(einsum: Einsum, operands: Sequence[Operand]) -> Result:
     Raises:
         ShapeError: Extents do not agree.
     """
-    folded, views = fold(einsum, operands)
+    folded, views = fold(*_at_same_entries(einsum, operands))
     data, pattern = _contract_folded(folded, views)
     if len(folded.output) < len(einsum.output):
         problem = einsum.problem()
@@ -42,6 +42,37 @@ def contract(einsum: Einsum, operands: Sequence[Operand]) -> Result:
         # Not a view to autograd: users write to results in place.
         data = notes.apply(lambda data: torch.ops.aten._unsafe_view.default(data, shape), data)
     return data, pattern
+
+
+def _at_same_entries(einsum: Einsum, operands: Sequence[Operand]) -> tuple[Einsum, Sequence[Operand]]:
+    """An einsum with one factor for those of one pattern and the same indices: their product at each entry.
+
+    Kernels walk each operand's lists. A pattern alone counts as one, so that the other factor is the product. Values
+    are multiplied where that is not in half precision, which kernels don't round products to.
+    """
+    first: dict[tuple[int, tuple[str, ...]], int] = {}
+    goes_to: list[int] = []
+    for n, (indices, operand) in enumerate(zip(einsum.inputs, operands, strict=True)):
+        place = n if operand.pattern is None else first.setdefault((id(operand.pattern), indices), n)
+        goes_to.append(place if place == n or _may_merge(operands[place], operand) else n)
+    kept = [n for n, place in enumerate(goes_to) if n == place]
+    inputs = tuple(einsum.inputs[n] for n in kept)
+    if len(kept) == len(operands) or inputs == (einsum.output,) or einsum.combine != "mul" or tape.is_seen(operands):
+        return einsum, operands
+    left = list(operands)
+    for n, place in enumerate(goes_to):
+        if n != place and left[place].data is None:
+            left[place] = operands[n]
+        elif n != place and (data := operands[n].data) is not None:
+            left[place] = left[place].with_data(notes.apply(torch.mul, left[place].data, data))
+    source = einsum.pattern_of
+    source = None if source is None else kept.index(goes_to[source])
+    return einsum._replace(inputs=inputs, pattern_of=source), [left[n] for n in kept]
+
+
+def _may_merge(a: Operand, b: Operand) -> bool:
+    """Whether the product of operands of one pattern may be that of their values, or those of the one that has some."""
+    return a.data is None or b.data is None or (a.dtype == b.dtype and a.dtype.itemsize >= 4)
 
 
 def fold(einsum: Einsum, operands: Sequence[Operand]) -> tuple[Einsum, Sequence[Operand]]:

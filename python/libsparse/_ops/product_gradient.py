@@ -11,11 +11,15 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
+from libsparse._runtime import notes
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Einsum, Operand, Problem
+from libsparse._storage import ordinary
+from libsparse._storage.conversion import inverse
 
 from . import contraction
 
@@ -65,11 +69,24 @@ def gradient(problem: Problem, operands: Sequence[Operand], grad: Operand, numbe
     # Indices that no other factor has were only summed over: the gradient is the same all along them.
     available = {index for term in inputs for index in term}
     kept = tuple(index for index in indices if index in available)
+    shape = operands[number].shape
+    if len(kept) == len(indices) and (order := _stored(operands[number].values)) is not None:
+        # Such as that of K.mT: in the order in which the operand is stored, it is computed and read where it stands.
+        question = Einsum(inputs, tuple(indices[d] for d in order), contraction.dense_format(len(kept)), dtype=dtype)
+        dense, _ = contraction.contract(question, factors)
+        return notes.apply(functools.partial(torch.permute, dims=inverse(order)), dense)
     question = Einsum(inputs, kept, contraction.dense_format(len(kept)), dtype=dtype)
     dense, _ = contraction.contract(question, factors)
-    shape = operands[number].shape
     places = tuple(slice(None) if index in available else None for index in indices)
     return dense[places].expand(shape) if len(kept) < len(indices) else dense
+
+
+def _stored(data: Tensor) -> tuple[int, ...] | None:
+    """The order of dimensions in which a permuted tensor stands in memory; None of one in order, or with gaps."""
+    if type(data) not in ordinary.PLAIN or data.is_contiguous():
+        return None
+    order = tuple(sorted(range(data.ndim), key=data.stride, reverse=True))
+    return order if data.permute(order).is_contiguous() and order != tuple(range(data.ndim)) else None
 
 
 def conjugate(data: Tensor) -> Tensor:

@@ -187,7 +187,8 @@ def held(
         if copy is None:
             return plain(*values_and_number, **into)
         result = run(*values_and_number[:place], copy, *values_and_number[place + 1 :], **into)
-        if padded is not None and bool(result.isnan().any()):
+        # A sum takes a tenth of the time, and is a number unless an element is NaN or infinite.
+        if padded is not None and bool(result.sum().isnan()) and bool(result.isnan().any()):
             return plain(*values_and_number, **into)
         return result
 
