@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
@@ -64,11 +65,23 @@ def attention(
     # Scores of no terms are 0, whatever their factor.
     q = notes.apply(torch.mul, q, 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale)
     leading = q.shape[:-2]
-    if not leading or where.ndim > 2 or math.prod(leading) != 1:
-        return Operand(None, _weighted(q, k, v, where, dropout_p))
-    q, k, v = (tensor.reshape(tensor.shape[-2:]) for tensor in (q, k, v))  # one head
-    found = _weighted(q, k, v, where, dropout_p)
-    return Operand(None, found.reshape(*leading, *found.shape))
+    if leading and where.ndim == 2 and math.prod(leading) == 1:
+        q, k, v = (tensor.reshape(tensor.shape[-2:]) for tensor in (q, k, v))  # one head
+    found = _followed(q, k, v, where, dropout_p)
+    return Operand(None, found if found.ndim > 2 or not leading else found.reshape(*leading, *found.shape))
+
+
+def _followed(q: Tensor, k: Tensor, v: Tensor, where: Operand, dropout_p: float) -> Tensor:
+    """The means. Those of half precision that have gradients are computed in float32: so are scores, and their slopes.
+
+    Kernels of gradients that round scores take two to three times as long.
+    """
+    kinds = {tensor.dtype for tensor in (q, k, v)}
+    half = len(kinds) == 1 and q.is_floating_point() and q.dtype.itemsize < 4
+    if not half or not tape.needed([Operand(None, tensor) for tensor in (q, k, v)]):
+        return _weighted(q, k, v, where, dropout_p)
+    wide = [notes.apply(Tensor.float, tensor) for tensor in (q, k, v)]
+    return notes.apply(Tensor.to, _weighted(wide[0], wide[1], wide[2], where, dropout_p), q.dtype)
 
 
 def _weighted(q: Tensor, k: Tensor, v: Tensor, where: Operand, dropout_p: float) -> Tensor:
