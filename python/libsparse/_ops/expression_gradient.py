@@ -89,12 +89,23 @@ class Expression(tape.Node):
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
         operands = self.operands(datas)
-        result, unrounded = Operand(self.pattern, grad), Operand(self.pattern, kept)
+        unrounded = Operand(self.pattern, kept)
+        numbers = [number for number, want in enumerate(wanted) if want]
+        divided = len(numbers) > 1 and _Gradient(self.problem, operands, numbers[0]).divides(self.pattern)
+        if divided:  # once for all operands
+            patterns, tensors = (*self.patterns, self.pattern, self.pattern), (*datas, kept, grad)
+            result = Operand(self.pattern, grad)
+            shares = functools.partial(_shares, self.problem, operands, numbers[0], result, unrounded)
+            grad = tape.repeated(self, "shares", patterns, tensors, shares)
 
         def compute(number: int) -> Tensor:
-            return _Gradient(self.problem, operands, number).values(result, unrounded)
+            return _Gradient(self.problem, operands, number).values(Operand(self.pattern, grad), unrounded, divided)
 
         return tape.gradients(self, datas, kept, grad, wanted, compute)
+
+
+def _shares(problem: Problem, operands: Sequence[Operand], number: int, grad: Operand, out: Operand) -> Tensor:
+    return _Gradient(problem, operands, number).shares(grad, out)
 
 
 class _Gradient:
@@ -109,8 +120,11 @@ class _Gradient:
         # The default dtype may have no complex one.
         self.known[unit.name] = torch.tensor(1j, dtype=torch.complex64, device="cpu")
 
-    def values(self, grad: Operand, out: Operand) -> Tensor:
-        """The gradient, values or a dense tensor, given the gradient of the result and the result, not rounded."""
+    def values(self, grad: Operand, out: Operand, divided: bool = False) -> Tensor:
+        """The gradient, values or a dense tensor, given the gradient of the result and the result, not rounded.
+
+        `divided` says that the gradient of the result is a share for each term that is the least or the greatest.
+        """
         problem, (pattern, data, _) = self.problem, self.operands[self.number]
         assert data is not None
         if self.factors is None:
@@ -118,7 +132,7 @@ class _Gradient:
         self.known[self.result.name] = grad
         factors = list(self.factors)
         if self.reduce in ("min", "max"):
-            factors.append(self._share(out))
+            factors.append(self._hit(out) if divided else self._share(out))
         elif self.reduce == "prod":
             others = self._others(out.pattern)
             factors.append(Call("conj", (others,)) if self.types.is_complex(self.value) else others)
@@ -169,19 +183,36 @@ class _Gradient:
         data, pattern = self._compute(Access("n_", output), value, format, reduce, dtype)
         return Access(self._named(word, Operand(pattern, data)), output)
 
+    def divides(self, stored: Pattern | None) -> bool:
+        """Whether the gradient of the result is divided for itself: a dense one, of which terms have shares."""
+        if self.factors is None or self.reduce not in ("min", "max"):
+            return False
+        return stored is None and not self.result.windows
+
+    def shares(self, grad: Operand, out: Operand) -> Tensor:
+        """The gradient of the result divided by the numbers of terms that are the least or the greatest."""
+        self.known[self.result.name] = grad
+        ties, output = self._ties(self._hit(out), out), self.problem.output
+        return self._compute(Access("s_", output), Call("/", (self.result, ties)), "dense" if output else None)[0]
+
     def _share(self, out: Operand) -> Expr:
         """The share in the gradient of the result of each term that is the least or the greatest.
 
         A dense gradient is divided by their number here: once for an element of the result, not for each term.
         """
-        result, output = self.result._replace(name=self._named("out", out)), self.problem.output
-        hit = Call("eq", (self.value, result), "every")  # of each term, not of their sums
-        ties = self._reduced("ties", hit, out.pattern, dtype=self._counting(out.values.dtype))
-        if out.pattern is not None or self.result.windows:
-            return Call("/", (hit, ties))
-        shares, _ = self._compute(Access("s_", output), Call("/", (self.result, ties)), "dense" if output else None)
-        self.known[self.result.name] = Operand(None, shares)
-        return hit
+        if not self.divides(out.pattern):
+            hit = self._hit(out)
+            return Call("/", (hit, self._ties(hit, out)))
+        self.known[self.result.name] = Operand(None, self.shares(self.known[self.result.name], out))
+        return self._hit(out)
+
+    def _hit(self, out: Operand) -> Expr:
+        """Whether a term is the least or the greatest: of each term, not of their sums."""
+        result = self.result._replace(name=self._named("out", out))
+        return Call("eq", (self.value, result), "every")
+
+    def _ties(self, hit: Expr, out: Operand) -> Access:
+        return self._reduced("ties", hit, out.pattern, dtype=self._counting(out.values.dtype))
 
     def _counting(self, dtype: torch.dtype) -> torch.dtype | None:
         """The dtype itself where it counts all terms of an element exactly, None for that of counts."""

@@ -10,7 +10,7 @@ import functools
 import math
 import operator
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -73,9 +73,10 @@ class Groups:
     def total(self, dtype: torch.dtype) -> Tensor:
         """The sum of the entries of each group."""
         source = self.source
-        if source.data is not None or not source.ndim:
+        if not source.ndim or (source.data is not None and not source.sparsity.format.padded):
             return self.reduce(self.entries, dtype=dtype)
-        return contraction.contract(_over(self.kept, source.ndim, "sum", dtype), [source])[0]  # each counts as one
+        # Of a pattern each counts as one; kernels leave padding out without a copy of the entries.
+        return contraction.contract(_over(self.kept, source.ndim, "sum", dtype), [source])[0]
 
     def count(self) -> Tensor:
         """How many elements of each group are stored."""
@@ -210,18 +211,51 @@ def extremum(how: str, input: Any, dim: Any = (), keepdim: bool = False, *, nan_
             `max()` and norms, or is NaN for all of the group, as for `amax`.
     """
     groups = Groups(input, dim)
-    source, entries = groups.source, groups.entries
+    source = groups.source
     if source.dtype.is_complex:
         raise DtypeError(f"a{how} of {source.dtype}, which has no order; use A.abs()")
     if groups.extent == 0:
         raise IndexBoundsError(f"a{how}: the tensor ({source}) has no elements in dimensions {sorted(groups.dims)}")
-    found, absent = groups.reduce(entries.detach(), how), groups.absent()
-    fill = torch.tensor(source.fill, dtype=source.dtype, device=source.values.device)
-    larger = torch.maximum if how == "max" else torch.minimum
-    found = notes.apply(functools.partial(_beside, absent > 0, larger, fill), found)
-    if tape.needed((Operand(source.pattern, entries),)):
-        found = _with_gradient(found, groups, absent, same(found, fill), nan_alone=nan_alone)
+    operands = [Operand(source.pattern, source.data)]
+    if not tape.needed(operands):
+        found = _extremum(groups, how)
+    elif tape.is_seen(operands) or tape.is_transformed(operands):
+        found = _with_gradient(_extremum(groups, how), groups, nan_alone)
+    else:
+        found, _ = tape.follow(_Extremum, (how, groups.dims, source.fill, nan_alone), operands)
     return groups.shaped(found, keepdim)
+
+
+def _extremum(groups: Groups, how: str) -> Tensor:
+    """The greatest or least element of each group."""
+    larger = torch.maximum if how == "max" else torch.minimum
+    beside = functools.partial(_beside, groups.absent() > 0, larger, groups.fill)
+    return notes.apply(beside, groups.reduce(groups.entries.detach(), how))
+
+
+class _Extremum(tape.Node):
+    """The greatest or least elements, whose gradients are shared by those that are equal to them."""
+
+    __slots__ = ()
+    problem: Any
+
+    def _groups(self, datas: Sequence[Any]) -> Groups:
+        return Groups(Operand(self.patterns[0], datas[0], self.problem[2]), tuple(self.problem[1]))
+
+    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
+        found = _extremum(self._groups(datas), self.problem[0])
+        return found, found
+
+    def kept(self, datas: Sequence[Any]) -> Tensor:
+        return _extremum(self._groups(datas), self.problem[0])
+
+    def gradients(
+        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
+    ) -> list[Tensor | None]:
+        groups, found = self._groups(datas), self.kept(datas) if kept is None else kept.detach()
+        has_nan = bool((found != found).any())
+        equal, ties = _shared(groups, found, has_nan and self.problem[3], has_nan)
+        return [groups.source.sparsity.spread(torch.where(equal, groups.at_entries(grad / ties), 0))]
 
 
 def _beside(lacks: Tensor, larger: Callable[[Tensor, Tensor], Tensor], fill: Tensor, found: Tensor) -> Tensor:
@@ -229,14 +263,20 @@ def _beside(lacks: Tensor, larger: Callable[[Tensor, Tensor], Tensor], fill: Ten
     return torch.where(lacks, larger(found, fill), found)
 
 
-def _with_gradient(found: Tensor, groups: Groups, absent: Tensor, is_fill: Tensor, *, nan_alone: bool) -> Tensor:
-    """Extrema that autograd follows to the entries that are equal to them."""
-    entries = groups.entries
-    equal = same(entries.detach(), groups.at_entries(found))
-    ties = groups.reduce(equal.to(found.dtype)) + absent * is_fill
-    if not nan_alone:  # entries divided by NaN have NaN for gradients
+def _shared(groups: Groups, found: Tensor, nan_alone: bool, has_nan: bool = True) -> tuple[Tensor, Tensor]:
+    """Which entries share the gradient of an extremum, and how many elements do."""
+    compare = same if has_nan else torch.eq
+    equal = compare(groups.entries.detach(), groups.at_entries(found))
+    ties = groups.reduce(equal.to(found.dtype)) + groups.absent() * compare(found, groups.fill)
+    if has_nan and not nan_alone:  # what is divided by NaN has NaN for a gradient
         equal, ties = equal | groups.at_entries(found != found), torch.where(found != found, found, ties)
-    shares = groups.reduce(torch.where(equal, entries, 0) / groups.at_entries(ties))
+    return equal, ties
+
+
+def _with_gradient(found: Tensor, groups: Groups, nan_alone: bool) -> Tensor:
+    """Extrema that autograd follows to the entries that are equal to them."""
+    equal, ties = _shared(groups, found, nan_alone)
+    shares = groups.reduce(torch.where(equal, groups.entries, 0) / groups.at_entries(ties))
     # The difference adds the gradient and 0; shares of an infinite extremum, or of one that is NaN, add up to it.
     return torch.where(shares.detach().isfinite(), found + (shares - shares.detach()), shares)
 
