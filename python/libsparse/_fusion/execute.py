@@ -199,9 +199,11 @@ class Epilogue(tape.Node):
             inputs = (*inputs, ())
             operands.append(Operand(None, _number(numbers, grad.dtype)))
         question = product(Einsum(inputs, output, contraction.dense_format(len(output))))
-        for number in range(count):
-            if wanted[number]:
-                found[number] = gradient(question, operands, Operand(None, grad), number)
+        compute = functools.partial(gradient, question, operands, Operand(None, grad))
+        if numbers:  # which steps of earlier gradients would not read anew
+            found[:count] = [compute(number) if wanted[number] else None for number in range(count)]
+        else:
+            found[:count] = tape.gradients(self, datas, None, grad, wanted[:count], compute)
         return found
 
     def _spread(self, data: Tensor, place: int) -> Tensor:
@@ -224,6 +226,6 @@ def _before(step: Step, other: Any, grad: Tensor, kept: Tensor | None) -> Tensor
         "neg": lambda: -grad,
         "mul": lambda: grad * other,
         "div": lambda: grad / other,
-        "relu": lambda: torch.where(kept > 0, grad, 0),  # type: ignore[operator, arg-type]
+        "relu": lambda: torch.ops.aten.threshold_backward.default(grad, kept, 0),  # in vectors, and where NaN as torch
     }
     return rules[step.op]()  # type: ignore[no-any-return]
