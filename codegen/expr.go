@@ -208,7 +208,7 @@ func (e *emitter) cast(x *ir.Cast) (string, int) {
 	case from.Elem.IsHalf() || to.Elem.IsHalf():
 		return e.castHalf(x.X, to)
 	case to.Lanes > 1:
-		return fmt.Sprintf("__builtin_convertvector(%s, %s)", e.value(x.X), e.uses.vector(to)), precAtom
+		return e.widened(e.value(x.X), from, to), precAtom
 	case x.To == dtype.Bool:
 		return e.expr(x.X, precAdd) + " != 0", precEqual
 	case from.Elem.IsComplex() && !x.To.IsComplex():
@@ -216,6 +216,16 @@ func (e *emitter) cast(x *ir.Cast) (string, int) {
 	default:
 		return fmt.Sprintf("(%s)%s", elemType(x.To), e.expr(x.X, precUnary)), precUnary
 	}
+}
+
+// widened is a vector converted to another type. Integers are widened twofold at a time, for which processors have instructions: what is wider at once GCC
+// converts element by element.
+func (e *emitter) widened(text string, from, to ir.Type) string {
+	for n := 2 * from.Elem.Size(); (from.Elem.IsInt() || from.Elem == dtype.Bool) && n < to.Elem.Size(); n *= 2 {
+		step := ir.Type{Elem: map[int]dtype.T{2: dtype.I16, 4: dtype.I32}[n], Lanes: to.Lanes}
+		text = fmt.Sprintf("__builtin_convertvector(%s, %s)", text, e.uses.vector(step))
+	}
+	return fmt.Sprintf("__builtin_convertvector(%s, %s)", text, e.uses.vector(to))
 }
 
 // castHalf converts from or to a half, by way of float.

@@ -49,24 +49,46 @@ func TestHalves(t *testing.T) {
 			from, to dtype.T
 			source   *ir.Buffer
 		}{{half, dtype.F32, every}, {dtype.F32, half, near}} {
-			n := c.source.Len()
-			m := conversions(c.from, c.to, int64(n))
-			args := []ir.Arg{ir.ArrayArg(c.source)}
-			for range 3 {
-				args = append(args, ir.ArrayArg(ir.NewBuffer(c.to, n)))
+			sameInAllWays(t, c.from, c.to, c.source)
+		}
+	}
+}
+
+// TestNarrowIntegers converts integers of one and two bytes to wider types, twofold at a time where there are vectors.
+func TestNarrowIntegers(t *testing.T) {
+	for _, from := range []dtype.T{dtype.I8, dtype.U8, dtype.I16} {
+		source := ir.NewBuffer(from, 300)
+		for n := range source.Int {
+			source.Int[n] = int64(n % 128)
+			if from != dtype.U8 && n%2 == 1 {
+				source.Int[n] -= 128
 			}
-			args = append(args, ir.ScalarArg(int64(n)))
-			want := ir.CloneArgs(args)
-			if _, err := ir.Run(m, "f", want); err != nil {
-				t.Fatal(err)
-			}
-			for _, width := range []codegen.Target{16, 32, 64} {
-				for _, plain := range []bool{false, true} {
-					got := ir.CloneArgs(args)
-					crun.Compile(t, ir.Vectorize(m, width), crun.Options{Warnings: true, Optimize: true, Plain: plain}).Run(t, []string{"f"}, got)
-					sameArgs(t, m, got, want)
-				}
-			}
+		}
+		for _, to := range []dtype.T{dtype.I32, dtype.I64, dtype.F32, dtype.F64} {
+			sameInAllWays(t, from, to, source)
+		}
+	}
+}
+
+// sameInAllWays compares conversions of arrays, with the instructions of this machine and without, with the interpreter's.
+func sameInAllWays(t *testing.T, from, to dtype.T, source *ir.Buffer) {
+	t.Helper()
+	n := source.Len()
+	m := conversions(from, to, int64(n))
+	args := []ir.Arg{ir.ArrayArg(source)}
+	for range 3 {
+		args = append(args, ir.ArrayArg(ir.NewBuffer(to, n)))
+	}
+	args = append(args, ir.ScalarArg(int64(n)))
+	want := ir.CloneArgs(args)
+	if _, err := ir.Run(m, "f", want); err != nil {
+		t.Fatal(err)
+	}
+	for _, width := range []codegen.Target{16, 32, 64} {
+		for _, plain := range []bool{false, true} {
+			got := ir.CloneArgs(args)
+			crun.Compile(t, ir.Vectorize(m, width), crun.Options{Warnings: true, Optimize: true, Plain: plain}).Run(t, []string{"f"}, got)
+			sameArgs(t, m, got, want)
 		}
 	}
 }
