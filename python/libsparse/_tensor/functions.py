@@ -16,6 +16,7 @@ from libsparse._ops.einsum import einsum as _einsum
 from libsparse._ops.evaluate import evaluate as _evaluate
 from libsparse._storage.format import Format
 from libsparse._storage.ordinary import in_transform
+from libsparse._trace.tracers import leave_alone
 
 from . import repeated
 from .in_transforms import seen
@@ -58,6 +59,9 @@ def _of_tensors(operation: Callable[_Arguments, Any]) -> Callable[_Arguments, An
     call.__signature__ = inspect.signature(operation).replace(return_annotation="Tensor")  # type: ignore[attr-defined]
     del call.__wrapped__
     return call
+
+
+leave_alone(_of_tensors(products.sddmm))  # and with it all of them, whose code it has
 
 
 def _typed(call: Callable[_Arguments, Any], kind: type[_Result]) -> Callable[_Arguments, _Result]:
