@@ -73,7 +73,7 @@ class Groups:
     def total(self, dtype: torch.dtype) -> Tensor:
         """The sum of the entries of each group."""
         source = self.source
-        if not source.ndim or (source.data is not None and not source.sparsity.format.padded):
+        if not source.ndim or (source.data is not None and source.sparsity._is_whole):
             return self.reduce(self.entries, dtype=dtype)
         # Of a pattern each counts as one; kernels leave padding out without a copy of the entries.
         return contraction.contract(_over(self.kept, source.ndim, "sum", dtype), [source])[0]

@@ -154,8 +154,12 @@ class Pattern:
     @property
     def nnz(self) -> int:
         """How many entries are stored, without padding."""
-        whole = not self.format.padded or levels.are_whole(self.format.kinds, self.extents)
-        return self.size if whole else self.coordinates().shape[1]
+        return self.size if self._is_whole else self.coordinates().shape[1]
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether every value is sure to be an entry."""
+        return not self.format.padded or levels.are_whole(self.format.kinds, self.extents)
 
     # Derived arrays are kept, so they are ordinary tensors even inside of torch.inference_mode() and torch.func.
 
