@@ -24,7 +24,8 @@ func TestFunctionsAreTabulated(t *testing.T) {
 		{"at entries", "", "C(i,j) = A(i,j) * exp(e(i) + d(j))", nil},
 		{"of entries", "d", "y(i) = exp(A(i,j)) * d(j)", nil},
 		{"a root", "d", "y(i) = A(i,j) * rsqrt(d(j))", []string{"t1(j) = rsqrt(d(j))", "y(i) = A(i,j) * t1(j)"}},
-		{"more elements than operands have", "d", "y(i) = A(i,j) * exp(d(j) + w(l))", nil},
+		{"more elements than operands have", "d", "y(i) = A(i,j) * exp(d(j) + w(l))", []string{"t1(j) = exp(d(j) + w(l))", "y(i) = A(i,j) * t1(j)"}},
+		{"more elements than operands have, all needed", "dd", "Y(i,l) = A(i,j) * exp(d(j) + w(l))", nil},
 		{"quotients of entries", "d", "y(i) = A(i,j) / d(j)", nil},
 		{"cheap", "d", "y(i) = A(i,j) * relu(d(j))", nil},
 	}
@@ -38,6 +39,32 @@ func TestFunctionsAreTabulated(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestProductsAreDivided has the steps of products whose factors have calls and numbers.
+func TestProductsAreDivided(t *testing.T) {
+	cases := []struct {
+		expr string
+		want []string
+	}{
+		{"z(k) = 2 * A(i,j) * X(j,k)", []string{"t1(j) = A(i,j)", "z(k) = 2 * t1(j) * X(j,k)"}},
+		{"z(k) = -(relu(A(i,j)) * X(j,k))", []string{"t1(j) = relu(A(i,j))", "z(k) = -(t1(j) * X(j,k))"}},
+		{"z(k) = A(i,j) / d(j) * X(j,k)", []string{"t1(j) = A(i,j) / d(j)", "z(k) = t1(j) * X(j,k)"}},
+		{"z(k) = b(k) - A(i,j) * X(j,k)", []string{"t2(j) = A(i,j)", "t1(k) = t2(j) * X(j,k)", "z(k) = b(k) - t1(k)"}},
+		{"y(i) = A(i,j) * i * d(j)", nil},
+	}
+	sparse := func(name string) Operand {
+		return Operand{Name: name, Format: "ds", Dtype: "f32", Index: "i32", Shape: []int64{4096, 4096}, NNZ: 1 << 20}
+	}
+	for _, c := range cases {
+		all := []Operand{
+			sparse("A"),
+			dense("X", 4096, 64), dense("d", 4096), dense("b", 64), sparse("B"), sparse("P"),
+		}
+		if diff := cmp.Diff(c.want, stepsOf(t, c.expr, "", all)); diff != "" {
+			t.Errorf("%s: %s", c.expr, diff)
+		}
 	}
 }
 

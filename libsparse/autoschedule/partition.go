@@ -15,17 +15,19 @@ type partition struct {
 	runs       bool   // parts have to be runs of neighbours along the chain, since there are too many others
 }
 
-func newPartition(accs []*index.Access, most int) partition {
-	p := partition{neighbours: make([]uint, len(accs)), rank: make([]int, len(accs))}
-	for i, a := range accs {
-		for k, b := range accs {
-			if i != k && slices.ContainsFunc(a.Vars, func(v index.Var) bool { return slices.Contains(b.Vars, v) }) {
+func newPartition(factors []index.Expr, most int) partition {
+	n := len(factors)
+	p := partition{neighbours: make([]uint, n), rank: make([]int, n)}
+	for i, e := range factors {
+		vars := index.Vars(e)
+		for k, other := range factors {
+			if i != k && slices.ContainsFunc(index.Vars(other), func(v index.Var) bool { return slices.Contains(vars, v) }) {
 				p.neighbours[i] |= 1 << k
 			}
 		}
 	}
 	p.line()
-	whole := uint(1)<<len(accs) - 1
+	whole := uint(1)<<n - 1
 	splits := 0
 	for set := whole; set > 0 && splits <= most; set-- {
 		if set == whole || p.connected(set) {

@@ -11,19 +11,19 @@ import (
 	"libsparse/libsparse/infer"
 )
 
-// Path splits a long product into steps that compute temporaries, where that is cheaper than one loop nest over all
+// Path splits a product into steps that compute temporaries, where that is cheaper than one loop nest over all
 // variables, as in A(i,j)*B(j,k)*x(k). It searches the ways to contract connected subsets of the operands, each subset by
-// one nest or in two parts, with the costs of sparse loop nests instead of dense operation counts. A product that is best
+// one nest or in two parts, with the costs of sparse loop nests instead of dense operation counts; what only one operand
+// is summed over can be summed in that alone before, as the i in A(i,j)*x(j). A product that is best
 // in one nest is its own only step. The names of temporaries are added to names; cpu is as for Decide.
 func Path(a bind.Assignment, names map[string]bool, cpu string) []*index.Assignment {
 	c, _ := ConstantsFor(cpu)
-	accs, ok := factors(a.Assignment)
-	if !ok || len(accs) < 3 || len(accs) > c.PathOperands || len(a.Reduced()) == 0 {
+	p := newPathSearch(a, c)
+	if p == nil {
 		return []*index.Assignment{a.Assignment}
 	}
-	p := newPathSearch(a, accs, c)
-	whole := p.find(1<<len(accs) - 1)
-	if whole.nest <= c.PathGain*whole.cost || whole.left == 0 {
+	whole := p.find(p.all())
+	if whole.nest <= c.PathGain*whole.cost {
 		return []*index.Assignment{a.Assignment}
 	}
 	var steps []*index.Assignment
@@ -52,76 +52,154 @@ func factors(a *index.Assignment) ([]*index.Access, bool) {
 	return out, walk(a.RHS)
 }
 
+// Least is what the cheapest way to compute an assignment costs, in one nest or along a path.
+func Least(a bind.Assignment, cpu string) float64 {
+	c, _ := ConstantsFor(cpu)
+	if p := newPathSearch(a, c); p != nil {
+		return p.find(p.all()).cost
+	}
+	_, cost := newModel(a, c, Machine{}).search(c.PathExhaustive, math.Inf(1), nil)
+	return c.Step + cost.Sum()
+}
+
 // contraction is a subset of the operands, summed over the variables that neither the others nor the result need.
 type contraction struct {
 	set uint
-	// result is the access that stands for the subset from outside, storage how that is stored, nil of an operand.
-	result  *index.Access
+	// result stands for the subset from outside, storage is how that is stored, nil of an operand.
+	result  index.Expr
 	storage *bind.Storage
-	// nest is the cost of one loop nest over the whole subset, cost that of the cheapest way; left is the part that it
-	// computes first, 0 for the nest.
+	// parts are what the last nest of the cheapest way multiplies, none of an operand as it is.
+	parts []*contraction
+	// nest is the cost of one loop nest over the whole subset, cost that of the cheapest way.
 	nest, cost float64
-	left       uint
-}
-
-// with is b with how the result of c is stored.
-func (c *contraction) with(b *bind.Table) *bind.Table {
-	if c.storage == nil {
-		return b
-	}
-	return b.With(c.result.Tensor, *c.storage)
 }
 
 type pathSearch struct {
 	assignment bind.Assignment
 	constants  *Constants
-	accesses   []*index.Access
+	operands   []*contraction
+	scale      []index.Expr // factors without variables, which the last nest multiplies by
+	negative   bool         // the last nest has the opposite
 	parts      partition
-	best       map[uint]*contraction
+	best, sums map[uint]*contraction
 }
 
-func newPathSearch(a bind.Assignment, accs []*index.Access, c *Constants) *pathSearch {
-	return &pathSearch{assignment: a, constants: c, accesses: accs, parts: newPartition(accs, c.PathSplits), best: map[uint]*contraction{}}
+// newPathSearch prepares a search; it is nil where there is nothing to search for.
+func newPathSearch(a bind.Assignment, c *Constants) *pathSearch {
+	if a.Reduce != dtype.Add || len(a.Reduced()) == 0 {
+		return nil
+	}
+	p := &pathSearch{assignment: a, constants: c, best: map[uint]*contraction{}, sums: map[uint]*contraction{}}
+	var operands []index.Expr
+	e := a.RHS
+	for c, ok := e.(*index.Call); ok && c.Op == dtype.Neg; c, ok = e.(*index.Call) {
+		e, p.negative = c.Args[0], !p.negative
+	}
+	for _, f := range index.Factors(e) {
+		if _, plain := f.(*index.Access); !plain && !index.OfElements(f, index.Vars(f)) {
+			return nil
+		}
+		if len(index.Vars(f)) == 0 {
+			p.scale = append(p.scale, f)
+			continue
+		}
+		p.operands = append(p.operands, &contraction{set: 1 << len(operands), result: f})
+		operands = append(operands, f)
+	}
+	alone := func(o *contraction) bool { return p.summed(o) != nil }
+	if n := len(operands); n < 2 || n > c.PathOperands || n == 2 && !slices.ContainsFunc(p.operands, alone) {
+		return nil
+	}
+	p.parts = newPartition(operands, c.PathSplits)
+	return p
 }
 
+// all is the set of all operands.
+func (p *pathSearch) all() uint { return 1<<len(p.operands) - 1 }
+
+// find is the cheapest way to contract a set of operands.
 func (p *pathSearch) find(set uint) *contraction {
 	if c, ok := p.best[set]; ok {
 		return c
 	}
 	c := &contraction{set: set}
 	p.best[set] = c
-	if bits.OnesCount(set) == 1 {
-		c.result = p.accesses[bits.TrailingZeros(set)]
-		return c
-	}
-	var terms []*index.Access
-	for i, acc := range p.accesses {
+	for i, o := range p.operands {
 		if set&(1<<i) != 0 {
-			terms = append(terms, acc)
+			c.parts = append(c.parts, o)
 		}
 	}
-	c.result, c.storage, c.nest = p.price(set, terms, p.assignment.Table, math.Inf(1))
+	if len(c.parts) == 1 {
+		p.best[set] = c.parts[0]
+		return c.parts[0]
+	}
+	c.result, c.storage, c.nest = p.price(set, c.parts, math.Inf(1))
 	c.cost = c.nest
 	p.parts.each(set, func(left uint) {
-		l, r := p.find(left), p.find(set&^left)
-		parts := l.cost + r.cost
-		if parts >= c.cost {
-			return // whatever it costs to put them together
-		}
-		_, _, joint := p.price(set, []*index.Access{l.result, r.result}, l.with(r.with(p.assignment.Table)), c.cost-parts)
-		if cost := parts + joint; cost < c.cost {
-			c.cost, c.left = cost, left
+		for _, l := range p.ways(p.find(left)) {
+			for _, r := range p.ways(p.find(set &^ left)) {
+				p.try(c, slices.Concat(l, r))
+			}
 		}
 	})
 	return c
 }
 
-// price is what one loop nest over terms, which are stored as b says, costs, and the access to its result; the cost is infinite
-// if it isn't below limit.
-func (p *pathSearch) price(set uint, terms []*index.Access, b *bind.Table, limit float64) (*index.Access, *bind.Storage, float64) {
+// ways are the factors that a nest over more than c can have in place of it: its result, or what that is the product of.
+func (p *pathSearch) ways(c *contraction) [][]*contraction {
+	if len(c.parts) > 0 {
+		return [][]*contraction{{c}, c.parts}
+	}
+	if s := p.summed(c); s != nil {
+		return [][]*contraction{{c}, {s}}
+	}
+	return [][]*contraction{{c}}
+}
+
+// summed is an operand summed over the variables that nothing else needs, nil if there are none.
+func (p *pathSearch) summed(o *contraction) *contraction {
+	s, ok := p.sums[o.set]
+	if !ok {
+		if slices.ContainsFunc(index.Vars(o.result), func(v index.Var) bool { return !p.needed(o.set, v) }) {
+			s = &contraction{set: o.set, parts: []*contraction{o}}
+			s.result, s.storage, s.cost = p.price(s.set, s.parts, math.Inf(1))
+		}
+		p.sums[o.set] = s
+	}
+	return s
+}
+
+// try has c be a nest over parts if that costs less than what is known.
+func (p *pathSearch) try(c *contraction, parts []*contraction) {
+	before, steps := 0.0, false
+	for _, part := range parts {
+		before += part.cost
+		steps = steps || len(part.parts) > 0
+	}
+	if !steps || before >= c.cost {
+		return // whatever it costs to put them together
+	}
+	_, _, joint := p.price(c.set, parts, c.cost-before)
+	if cost := before + joint; cost < c.cost {
+		c.cost, c.parts = cost, slices.SortedFunc(slices.Values(parts), func(x, y *contraction) int {
+			return bits.TrailingZeros(x.set) - bits.TrailingZeros(y.set)
+		})
+	}
+}
+
+// price is what one loop nest over parts costs, and the access to its result; the cost is infinite if it isn't below limit.
+func (p *pathSearch) price(set uint, parts []*contraction, limit float64) (*index.Access, *bind.Storage, float64) {
+	b := p.assignment.Table
+	terms := make([]index.Expr, len(parts))
+	for i, part := range parts {
+		terms[i] = part.result
+		if part.storage != nil {
+			b = b.With(part.result.(*index.Access).Tensor, *part.storage)
+		}
+	}
 	a := p.describe(bind.Assignment{Assignment: p.contract(set, terms), Table: b})
 	fixed := p.constants.Step
-	if set != 1<<len(p.accesses)-1 {
+	if set != p.all() {
 		each := p.constants.Temporary
 		if a.Result().Format.Dense() {
 			each *= p.constants.Filled
@@ -139,12 +217,9 @@ func (p *pathSearch) price(set uint, terms []*index.Access, b *bind.Table, limit
 }
 
 // contract is the assignment that multiplies terms and sums over variables that nothing outside of set needs.
-func (p *pathSearch) contract(set uint, terms []*index.Access) *index.Assignment {
-	rhs := index.Expr(terms[0])
-	for _, t := range terms[1:] {
-		rhs = index.Term(dtype.Mul, rhs, t)
-	}
-	if set == 1<<len(p.accesses)-1 {
+func (p *pathSearch) contract(set uint, terms []index.Expr) *index.Assignment {
+	rhs := index.Product(terms)
+	if set == p.all() {
 		return &index.Assignment{LHS: p.assignment.LHS, Reduce: dtype.Add, RHS: rhs}
 	}
 	vars := slices.DeleteFunc(index.Vars(rhs), func(v index.Var) bool { return !p.needed(set, v) })
@@ -154,8 +229,8 @@ func (p *pathSearch) contract(set uint, terms []*index.Access) *index.Assignment
 
 // needed reports whether v is needed outside of set.
 func (p *pathSearch) needed(set uint, v index.Var) bool {
-	for i, acc := range p.accesses {
-		if set&(1<<i) == 0 && slices.Contains(acc.Vars, v) {
+	for _, o := range p.operands {
+		if set&o.set == 0 && slices.Contains(index.Vars(o.result), v) {
 			return true
 		}
 	}
@@ -179,26 +254,22 @@ func (p *pathSearch) describe(a bind.Assignment) bind.Assignment {
 
 // emit appends the steps of a contraction, whose result is written to lhs.
 func (p *pathSearch) emit(c *contraction, lhs *index.Access, names map[string]bool, steps *[]*index.Assignment) {
-	var terms []*index.Access
-	if c.left == 0 {
-		for i, acc := range p.accesses {
-			if c.set&(1<<i) != 0 {
-				terms = append(terms, acc)
-			}
-		}
-	} else {
-		for _, half := range []uint{c.left, c.set &^ c.left} {
-			part := p.find(half)
-			if bits.OnesCount(half) > 1 {
-				t := index.NewTemporary(names, p.assignment.Assignment)
-				access := &index.Access{Tensor: t, Vars: part.result.Vars}
-				p.emit(part, access, names, steps)
-				terms = append(terms, access)
-				continue
-			}
-			terms = append(terms, part.result)
+	terms := make([]index.Expr, len(c.parts))
+	for i, part := range c.parts {
+		terms[i] = part.result
+		if len(part.parts) > 0 {
+			t := &index.Access{Tensor: index.NewTemporary(names, p.assignment.Assignment), Vars: index.Vars(part.result)}
+			p.emit(part, t, names, steps)
+			terms[i] = t
 		}
 	}
-	a := p.contract(c.set, terms)
-	*steps = append(*steps, &index.Assignment{LHS: lhs, Reduce: dtype.Add, RHS: a.RHS})
+	whole := c.set == p.all()
+	if whole {
+		terms = append(slices.Clone(p.scale), terms...)
+	}
+	rhs := index.Product(terms)
+	if whole && p.negative {
+		rhs = index.NewCall(dtype.Neg, rhs)
+	}
+	*steps = append(*steps, &index.Assignment{LHS: lhs, Reduce: dtype.Add, RHS: rhs})
 }

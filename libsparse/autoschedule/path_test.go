@@ -23,6 +23,12 @@ func TestPath(t *testing.T) {
 		{"i,j,k->ijk", []string{"d", "d", "d"}, "out(i,j,k) = A(i) * B(j) * C(k)"},
 		{"ij,jk->ik", []string{"ds", "ds"}, "out(i,k) = A(i,j) * B(j,k)"},
 		{"ij,jk,kl,l->i", []string{"ds", "ds", "ds", "d"}, "t2(k) = C(k,l) * D(l); t1(j) = B(j,k) * t2(k); out(i) = A(i,j) * t1(j)"},
+		{"ij,jk->k", []string{"ds", "dd"}, "t1(j) = A(i,j); out(k) = t1(j) * B(j,k)"},
+		{"ij,jk->i", []string{"ds", "ds"}, "t1(j) = B(j,k); out(i) = A(i,j) * t1(j)"},
+		{"ij,jk->", []string{"ds", "dd"}, "t1(j) = B(j,k); out = A(i,j) * t1(j)"},
+		{"ij,j->i", []string{"ds", "d"}, "out(i) = A(i,j) * B(j)"},
+		{"i,ij,jk->k", []string{"d", "ds", "dd"}, "t1(j) = A(i) * B(i,j); out(k) = t1(j) * C(j,k)"},
+		{"ij,il,lm,jm->ij", []string{"ds", "dd", "dd", "dd"}, "t1(i,m) = B(i,l) * C(l,m); out(i,j) = A(i,j) * t1(i,m) * D(j,m)"},
 	} {
 		var got []string
 		a := request(t, c.spec, c.formats, "", 4096)

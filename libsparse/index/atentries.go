@@ -41,7 +41,7 @@ func (s *entrySplitter) walk(e Expr) Expr {
 	if !ok {
 		return e
 	}
-	all := multiplied(c)
+	all := Factors(c)
 	at := s.entriesOf(c, all)
 	if at == nil {
 		args := make([]Expr, len(c.Args))
@@ -55,16 +55,16 @@ func (s *entrySplitter) walk(e Expr) Expr {
 		switch {
 		case s.isFunction(f, at):
 			values = append(values, s.apart(f.(*Call), at))
-		case ofElements(f, at.Vars) && s.full(f, at):
+		case OfElements(f, at.Vars) && s.full(f, at):
 			values = append(values, f)
 		default:
 			others = append(others, s.walk(f))
 		}
 	}
-	if s.wanted.Values(at) && s.requires(product(values), at) {
-		values = []Expr{s.step(dtype.Add, product(values), at.Vars)}
+	if s.wanted.Values(at) && s.requires(Product(values), at) {
+		values = []Expr{s.step(dtype.Add, Product(values), at.Vars)}
 	}
-	return product(append(values, others...))
+	return Product(append(values, others...))
 }
 
 // entriesOf is an access to a sparse tensor without whose entries a product has no value, where it has a function that is wanted; nil if there is none.
@@ -83,7 +83,7 @@ func (s *entrySplitter) entriesOf(c *Call, all []Expr) *Access {
 // isFunction reports whether f is a function at the entries of an access that is wanted.
 func (s *entrySplitter) isFunction(f Expr, at *Access) bool {
 	c, ok := f.(*Call)
-	return ok && ofElements(f, at.Vars) && s.wanted.Function(at, c, s.full(f, at))
+	return ok && OfElements(f, at.Vars) && s.wanted.Function(at, c, s.full(f, at))
 }
 
 // apart is c with steps for what functions in it are applied to, if that doesn't have the entries itself.
@@ -110,15 +110,16 @@ func (s *entrySplitter) full(e Expr, at *Access) bool {
 	return len(positions(e)) == 0 && !slices.ContainsFunc(Accesses(e), other)
 }
 
-// multiplied are the factors of e: itself if it is no product.
-func multiplied(e Expr) []Expr {
+// Factors are the factors of e: itself if it is no product.
+func Factors(e Expr) []Expr {
 	if c, ok := e.(*Call); ok && c.Multiplies() {
-		return append(multiplied(c.Args[0]), multiplied(c.Args[1])...)
+		return append(Factors(c.Args[0]), Factors(c.Args[1])...)
 	}
 	return []Expr{e}
 }
 
-func product(factors []Expr) Expr {
+// Product is the product of factors.
+func Product(factors []Expr) Expr {
 	out := factors[0]
 	for _, f := range factors[1:] {
 		out = NewCall(dtype.Mul, out, f)
@@ -126,8 +127,8 @@ func product(factors []Expr) Expr {
 	return out
 }
 
-// ofElements reports whether e is made of elements at places that vars tell, of numbers, and of vars themselves.
-func ofElements(e Expr, vars []Var) bool {
+// OfElements reports whether e is made of elements at places that vars tell, of numbers, and of vars themselves.
+func OfElements(e Expr, vars []Var) bool {
 	switch e := e.(type) {
 	case *Access:
 		other := func(v Var) bool { return !slices.Contains(vars, v) }
@@ -137,7 +138,7 @@ func ofElements(e Expr, vars []Var) bool {
 	case *Position:
 		return slices.Contains(vars, e.Var)
 	case *Call:
-		return e.Op != dtype.Sum && !e.Op.Pools() && !slices.ContainsFunc(e.Args, func(arg Expr) bool { return !ofElements(arg, vars) })
+		return e.Op != dtype.Sum && !e.Op.Pools() && !slices.ContainsFunc(e.Args, func(arg Expr) bool { return !OfElements(arg, vars) })
 	default:
 		return false
 	}

@@ -16,7 +16,7 @@ func (a *Assignment) Tabulate(names map[string]bool, worth func(c *Call) bool) (
 		if !ok {
 			return e
 		}
-		if ofElements(c, Vars(c)) && worth(c) {
+		if OfElements(c, Vars(c)) && worth(c) {
 			access := &Access{Tensor: NewTemporary(names, a), Vars: Vars(c)}
 			steps = append(steps, &Assignment{LHS: access, Reduce: dtype.Add, RHS: c})
 			return access
