@@ -16,18 +16,20 @@ const (
 	shortestRow = 8
 )
 
-// before takes steps out of the program that come before all others: functions of few elements, and functions at entries.
+// before takes steps out of the program that come before all others: functions of few elements, sums that are needed once, and functions at entries.
 func (c *Compilation) before(whole *Nest) (steps, rest []*index.Assignment) {
 	steps, rest = c.tabulate(whole)
 	if len(c.Program) > 1 || whole != nil && whole.rowwise != nil {
 		return steps, rest
 	}
 	last := c.results.Assignment(rest[0])
-	at, last := c.atEntries(last, index.Names(append(slices.Clone(steps), last)))
-	if len(at) == 0 {
+	names := index.Names(append(slices.Clone(steps), last))
+	sums, apart := c.apart(last, names)
+	at, divided := c.atEntries(apart, names)
+	if len(sums)+len(at) == 0 && apart == last {
 		return steps, rest
 	}
-	return append(steps, at...), []*index.Assignment{last}
+	return slices.Concat(steps, sums, at), []*index.Assignment{divided}
 }
 
 // eachAtEntries are steps with those before them that compute functions at entries.

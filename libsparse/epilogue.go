@@ -79,21 +79,6 @@ const (
 // zeroOr is the state of e where t has no value.
 func zeroOr(e index.Expr, t *index.Tensor) state { return (&states{t, map[*index.Call]state{}}).of(e) }
 
-// ignores reports whether e has values at the same places whether t has any or not.
-func ignores(e index.Expr, t *index.Tensor) bool {
-	c, ok := e.(*index.Call)
-	if !ok {
-		acc, read := e.(*index.Access)
-		return !read || acc.Tensor != t
-	}
-	for i, arg := range c.Args {
-		if !ignores(arg, t) && !c.Region.Ignores(1<<i) {
-			return false
-		}
-	}
-	return true
-}
-
 // states are those of the parts of an expression where a tensor has no value; bodies of functions share parts.
 type states struct {
 	tensor *index.Tensor
@@ -137,8 +122,24 @@ func (s *states) call(c *index.Call) state {
 		return alike
 	case body == missing && c.Region.Grows(without), usual && len(c.Args) == 1 && c.Op.KeepsZeros():
 		return missing
+	case c.Multiplies() && positive(c.Args[0], given[0]) && positive(c.Args[1], given[1]):
+		return missing
 	default:
 		return unlike
+	}
+}
+
+// positive reports whether the product of zero and a factor is zero: the factor is positive and finite, unless it is the zero itself.
+func positive(factor index.Expr, given bool) bool {
+	switch e := factor.(type) {
+	case *index.Access:
+		return !given || e.Tensor.PatternOnly
+	case *index.Literal:
+		return !given || e.Value > 0 && !math.IsInf(e.Value, 1)
+	case *index.Call:
+		return !given || e.Function == index.Library()["stored"]
+	default:
+		return !given
 	}
 }
 

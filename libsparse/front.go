@@ -90,7 +90,7 @@ func split(c *Compilation) error {
 	if len(steps) > 1 {
 		n = c.atOnce(steps)
 	}
-	if before, rest := c.before(n); before != nil {
+	if before, rest := c.before(n); before != nil || rest[0] != c.Program[0] {
 		return c.splitRest(before, rest)
 	}
 	switch {
@@ -123,12 +123,17 @@ func (c *Compilation) splitRest(before, rest []*index.Assignment) error {
 	if n := c.together(rest, steps, c.Request.Output); n != nil { // which the last step computes at once
 		steps = rest
 	}
-	return c.chain(append(before, steps...))
+	steps = append(before, steps...)
+	if n := c.byRows(steps, c.Request.Output); n != nil {
+		c.Nests = []*Nest{n}
+		return nil
+	}
+	return c.chain(steps)
 }
 
 // chain has a nest for each of several steps.
 func (c *Compilation) chain(steps []*index.Assignment) error {
-	steps = c.eachAtEntries(steps)
+	steps = c.eachAtEntries(c.eachTabulated(steps))
 	output := c.Request.Output
 	if output.Format == "" {
 		output.Format = resultFormat(c.bound(steps[len(steps)-1]))
@@ -160,18 +165,28 @@ func (c *Compilation) steps(program []*index.Assignment) ([]*index.Assignment, e
 			a = &index.Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: index.Reducible(a.Reduce, a.RHS)} // of one term, too
 		}
 		program[i] = a
+		if len(program) > 1 {
+			var sums []*index.Assignment
+			sums, a = c.apart(a, names)
+			steps = append(steps, sums...)
+		}
 		parts := a.StepsAmong(names, c.sparseLevels, c.Storage.Together)
 		if c.single() && len(parts)+len(program) > 2 {
 			return nil, diag.Errorf(diag.Unsupported, "schedule: %s takes several steps: %s; schedule each by itself", lines(program), lines(parts))
 		}
-		elems := stepElems(parts, a.LHS.Tensor.Elem)
-		for i, part := range parts {
-			for _, step := range c.path(c.results.Assignment(part), names) {
-				steps = append(steps, c.describeResult(c.results.Assignment(step), a, elems[i]))
-			}
-		}
+		steps = append(steps, c.paths(parts, stepElems(parts, a.LHS.Tensor.Elem), a, names)...)
 	}
 	return steps, nil
+}
+
+// paths are the parts of a, whose results have the given types, divided further where that costs less.
+func (c *Compilation) paths(parts []*index.Assignment, elems []dtype.T, a *index.Assignment, names map[string]bool) (steps []*index.Assignment) {
+	for i, part := range parts {
+		for _, step := range c.path(c.results.Assignment(part), names) {
+			steps = append(steps, c.describeResult(c.results.Assignment(step), a, elems[i]))
+		}
+	}
+	return steps
 }
 
 // single reports whether the program must be one nest, as a program with a schedule must.
@@ -262,7 +277,7 @@ func resultFormat(last bind.Assignment) string {
 }
 
 // takesZeros reports whether zeros in t where it has no value leave the result of a step that reads it as it is, which may be dense.
-func takesZeros(user *index.Assignment, t *index.Tensor, dense bool) bool {
+func takesZeros(b *bind.Table, user *index.Assignment, t *index.Tensor, dense bool) bool {
 	each := unlike // what becomes of each element where t has no value
 	if len(user.Reduced()) == 0 {
 		each = zeroOr(user.RHS, t)
@@ -270,7 +285,7 @@ func takesZeros(user *index.Assignment, t *index.Tensor, dense bool) bool {
 	if dense {
 		return each != unlike || index.Added(user.RHS, t)
 	}
-	return each == alike && ignores(user.RHS, t)
+	return each == alike && ignores(b, user.RHS, t)
 }
 
 // densifySums makes those temporaries dense that are dense as results and read where zero is as good as no value, for dense results, or where it
@@ -292,7 +307,7 @@ func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string
 					return err
 				}
 			}
-			added = added && user.Reduce == dtype.Add && takesZeros(user, t, f.Dense())
+			added = added && user.Reduce == dtype.Add && takesZeros(c.Storage, user, t, f.Dense())
 		}
 		if added {
 			s.Temporary = false

@@ -20,13 +20,13 @@ const (
 )
 
 // tabulate takes functions of few elements out of the program: the steps that compute them come before all others, and what is left of the program
-// reads their results. There are none in programs that must be one nest, have several assignments, or have one that goes row by row.
+// reads their results. There are none in programs that have several assignments, or one that goes row by row.
 func (c *Compilation) tabulate(whole *Nest) (steps, rest []*index.Assignment) {
-	if c.single() || c.Request.Output.Step || len(c.Program) > 1 || whole != nil && whole.rowwise != nil {
+	if len(c.Program) > 1 || whole != nil && whole.rowwise != nil {
 		return nil, c.Program
 	}
 	a := c.bound(c.Program[0])
-	steps, last := a.Tabulate(index.Names(c.Program), func(call *index.Call) bool { return c.isWorthAStep(a, call) })
+	steps, last := c.tables(a.Assignment, index.Names(c.Program))
 	if len(steps) == 0 {
 		return nil, c.Program
 	}
@@ -43,6 +43,29 @@ func (c *Compilation) tabulate(whole *Nest) (steps, rest []*index.Assignment) {
 		steps[i] = step.Into(&t)
 	}
 	return steps, []*index.Assignment{last}
+}
+
+// eachTabulated are steps with those before them that compute functions of few elements which other steps leave.
+func (c *Compilation) eachTabulated(steps []*index.Assignment) (out []*index.Assignment) {
+	names := index.Names(steps)
+	for _, step := range steps {
+		tables, rest := c.tables(step, names)
+		elems := stepElems(append(slices.Clone(tables), rest), step.LHS.Tensor.Elem)
+		for i, table := range tables {
+			out = append(out, c.describeResult(c.results.Assignment(table), step, elems[i]))
+		}
+		out = append(out, c.results.Assignment(rest))
+	}
+	return out
+}
+
+// tables are the steps that compute functions of few elements in a, and what is left of a.
+func (c *Compilation) tables(a *index.Assignment, names map[string]bool) (steps []*index.Assignment, rest *index.Assignment) {
+	if c.single() || c.Request.Output.Step || a.Pooling() != nil {
+		return nil, a
+	}
+	bound := c.bound(a)
+	return a.Tabulate(names, func(call *index.Call) bool { return c.isWorthAStep(bound, call) })
 }
 
 // isWorthAStep reports whether a function of dense operands has far fewer elements than the loops of a would compute.

@@ -42,7 +42,7 @@ func TestFunctionsAreTabulated(t *testing.T) {
 	}
 }
 
-// TestProductsAreDivided has the steps of products whose factors have calls and numbers.
+// TestProductsAreDivided has the steps of products whose factors have calls and numbers, and of sums that are needed once.
 func TestProductsAreDivided(t *testing.T) {
 	cases := []struct {
 		expr string
@@ -52,7 +52,11 @@ func TestProductsAreDivided(t *testing.T) {
 		{"z(k) = -(relu(A(i,j)) * X(j,k))", []string{"t1(j) = relu(A(i,j))", "z(k) = -(t1(j) * X(j,k))"}},
 		{"z(k) = A(i,j) / d(j) * X(j,k)", []string{"t1(j) = A(i,j) / d(j)", "z(k) = t1(j) * X(j,k)"}},
 		{"z(k) = b(k) - A(i,j) * X(j,k)", []string{"t2(j) = A(i,j)", "t1(k) = t2(j) * X(j,k)", "z(k) = b(k) - t1(k)"}},
+		{"y(i) = A(i,j) * d(j) + X(j,k) * b(k)", []string{"t1 = X(j,k) * b(k)", "y(i) = A(i,j) * d(j) + t1"}},
+		{"C(i,j) = A(i,j) - sum(B(i,l)) * P(i,j)", []string{"t1(i) = B(i,l)", "C(i,j) = A(i,j) - t1(i) * P(i,j)"}},
 		{"y(i) = A(i,j) * i * d(j)", nil},
+		{"Y(i,k) = (A(i,j) - d(j)) * X(j,k)", []string{"t1(k) = -d(j) * X(j,k)", "Y(i,k) = A(i,j) * X(j,k) + t1(k)"}},
+		{"C(i,j) = A(i,j) * exp(sum(B(m,j)))", []string{"t1(j) = B(m,j)", "t2(j) = exp(t1(j))", "C(i,j) = A(i,j) * t2(j)"}},
 	}
 	sparse := func(name string) Operand {
 		return Operand{Name: name, Format: "ds", Dtype: "f32", Index: "i32", Shape: []int64{4096, 4096}, NNZ: 1 << 20}

@@ -90,7 +90,7 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 	switch {
 	case !ok:
 		return e
-	case c.Op == dtype.Sum && c.Function == nil:
+	case c.sums():
 		return s.rewrite(c.Args[0], kept)
 	case !c.additive() && !c.distributes():
 		return s.sums(e, kept)
@@ -134,7 +134,7 @@ func (s *splitter) sums(e Expr, kept []Var) Expr {
 	if !ok {
 		return e
 	}
-	if c.Op == dtype.Sum && c.Function == nil {
+	if c.sums() {
 		arg := s.rewrite(c.Args[0], kept)
 		if len(s.summed(arg, kept)) > 0 {
 			arg = s.temporary(arg, kept)

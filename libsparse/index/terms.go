@@ -15,6 +15,28 @@ func Terms(e Expr, most int) []Expr {
 	return []Expr{e}
 }
 
+// mapTerms is e with what f makes of each of its additive terms, as they are written.
+func mapTerms(e Expr, f func(Expr) Expr) Expr {
+	c, ok := e.(*Call)
+	if !ok || !c.additive() && !c.sums() && (c.Op != dtype.Neg || !c.written()) {
+		return f(e)
+	}
+	args := make([]Expr, len(c.Args))
+	for i, arg := range c.Args {
+		args[i] = mapTerms(arg, f)
+	}
+	return c.With(args)
+}
+
+// sum is the sum of terms.
+func sum(terms []Expr) Expr {
+	out := terms[0]
+	for _, e := range terms[1:] {
+		out = NewCall(dtype.Add, out, e)
+	}
+	return out
+}
+
 func terms(e Expr) []Expr {
 	c, ok := e.(*Call)
 	if !ok || !c.additive() && !c.distributes() {
