@@ -201,7 +201,8 @@ func (c *Compilation) nest(a bind.Assignment, operands []*index.Tensor, output O
 	}
 }
 
-// path divides an assignment further where that costs less, unless it is a step already or must be one nest.
+// path divides an assignment further where that costs less, unless it is a step already or must be one nest. Of several least terms each has a share of
+// the gradient, so that steps that are differentiated are sums.
 func (c *Compilation) path(a *index.Assignment, names map[string]bool) []*index.Assignment {
 	if c.single() || c.Request.Output.Step {
 		return []*index.Assignment{a}
@@ -215,6 +216,10 @@ func (c *Compilation) path(a *index.Assignment, names map[string]bool) []*index.
 				s.Extents = append(s.Extents, c.bound(part).Extent(v))
 			}
 			c.Storage = c.Storage.With(part.LHS.Tensor, s) // until it is described
+		}
+		if c.Request.Output.Divided && part.Reduce != dtype.Add {
+			out = append(out, part)
+			continue
 		}
 		out = append(out, autoschedule.Path(c.bound(part), names, c.Request.Target.CPU)...)
 	}

@@ -78,6 +78,7 @@ type pathSearch struct {
 	assignment bind.Assignment
 	constants  *Constants
 	operands   []*contraction
+	combine    dtype.Op
 	scale      []index.Expr // factors without variables, which the last nest multiplies by
 	negative   bool         // the last nest has the opposite
 	parts      partition
@@ -86,16 +87,16 @@ type pathSearch struct {
 
 // newPathSearch prepares a search; it is nil where there is nothing to search for.
 func newPathSearch(a bind.Assignment, c *Constants) *pathSearch {
-	if a.Reduce != dtype.Add || len(a.Reduced()) == 0 {
+	p := &pathSearch{assignment: a, constants: c, best: map[uint]*contraction{}, sums: map[uint]*contraction{}}
+	var all []index.Expr
+	if p.combine, all = combined(a.Assignment); len(all) == 0 || len(a.Reduced()) == 0 {
 		return nil
 	}
-	p := &pathSearch{assignment: a, constants: c, best: map[uint]*contraction{}, sums: map[uint]*contraction{}}
 	var operands []index.Expr
-	e := a.RHS
-	for c, ok := e.(*index.Call); ok && c.Op == dtype.Neg; c, ok = e.(*index.Call) {
-		e, p.negative = c.Args[0], !p.negative
+	if c, ok := all[0].(*index.Call); ok && c.Op == dtype.Neg && len(all) == 1 {
+		p.negative, all = true, index.Factors(c.Args[0])
 	}
-	for _, f := range index.Factors(e) {
+	for _, f := range all {
 		if _, plain := f.(*index.Access); !plain && !index.OfElements(f, index.Vars(f)) {
 			return nil
 		}
@@ -112,6 +113,47 @@ func newPathSearch(a bind.Assignment, c *Constants) *pathSearch {
 	}
 	p.parts = newPartition(operands, c.PathSplits)
 	return p
+}
+
+// combined are the factors of a's right side, and what combines them: an operator over which the reduction distributes. There are none of others.
+func combined(a *index.Assignment) (op dtype.Op, factors []index.Expr) {
+	e := a.RHS
+	if c, ok := e.(*index.Call); ok && a.Reduce == dtype.Or && c.Function == index.Library()["truth"] {
+		e = c.Args[0] // which is that of its factors
+	}
+	c, ok := e.(*index.Call)
+	switch {
+	case a.Reduce == dtype.Add:
+		return dtype.Mul, index.Factors(e)
+	case !ok || c.Function != nil:
+		return "", nil
+	}
+	switch op = c.Op; {
+	case (a.Reduce == dtype.Min || a.Reduce == dtype.Max) && op == dtype.Add && a.LHS.Tensor.Elem.IsFloat(): // integers wrap
+	case a.Reduce == dtype.Min && op == dtype.Max, a.Reduce == dtype.Max && op == dtype.Min, a.Reduce == dtype.Or && op == dtype.And:
+	default:
+		return "", nil
+	}
+	var walk func(e index.Expr)
+	walk = func(e index.Expr) {
+		if c, ok := e.(*index.Call); ok && c.Op == op && c.Function == nil && len(c.Args) == 2 && c.Region.IsProduct() {
+			walk(c.Args[0])
+			walk(c.Args[1])
+			return
+		}
+		factors = append(factors, e)
+	}
+	walk(e)
+	return op, factors
+}
+
+// product is what factors are combined to.
+func (p *pathSearch) product(factors []index.Expr) index.Expr {
+	out := factors[0]
+	for _, f := range factors[1:] {
+		out = index.Term(p.combine, out, f)
+	}
+	return index.Reducible(p.assignment.Reduce, out)
 }
 
 // all is the set of all operands.
@@ -218,13 +260,13 @@ func (p *pathSearch) price(set uint, parts []*contraction, limit float64) (*inde
 
 // contract is the assignment that multiplies terms and sums over variables that nothing outside of set needs.
 func (p *pathSearch) contract(set uint, terms []index.Expr) *index.Assignment {
-	rhs := index.Product(terms)
+	rhs := p.product(terms)
 	if set == p.all() {
-		return &index.Assignment{LHS: p.assignment.LHS, Reduce: dtype.Add, RHS: rhs}
+		return &index.Assignment{LHS: p.assignment.LHS, Reduce: p.assignment.Reduce, RHS: rhs}
 	}
 	vars := slices.DeleteFunc(index.Vars(rhs), func(v index.Var) bool { return !p.needed(set, v) })
 	t := &index.Tensor{Name: "t", Elem: p.assignment.LHS.Tensor.Elem}
-	return &index.Assignment{LHS: &index.Access{Tensor: t, Vars: vars}, Reduce: dtype.Add, RHS: rhs}
+	return &index.Assignment{LHS: &index.Access{Tensor: t, Vars: vars}, Reduce: p.assignment.Reduce, RHS: rhs}
 }
 
 // needed reports whether v is needed outside of set.
@@ -267,9 +309,9 @@ func (p *pathSearch) emit(c *contraction, lhs *index.Access, names map[string]bo
 	if whole {
 		terms = append(slices.Clone(p.scale), terms...)
 	}
-	rhs := index.Product(terms)
+	rhs := p.product(terms)
 	if whole && p.negative {
 		rhs = index.NewCall(dtype.Neg, rhs)
 	}
-	*steps = append(*steps, &index.Assignment{LHS: lhs, Reduce: dtype.Add, RHS: rhs})
+	*steps = append(*steps, &index.Assignment{LHS: lhs, Reduce: p.assignment.Reduce, RHS: rhs})
 }

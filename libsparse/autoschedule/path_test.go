@@ -6,6 +6,7 @@ import (
 
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/bind/bindtest"
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 )
 
@@ -72,5 +73,33 @@ func BenchmarkPath(b *testing.B) {
 				Path(request(&t, c.spec, c.formats, "", 4096), map[string]bool{}, "")
 			}
 		})
+	}
+}
+
+// TestPathOfSemirings has products of three operands whose reduction distributes over what combines them be divided.
+func TestPathOfSemirings(t *testing.T) {
+	for _, c := range []struct {
+		reduce, combine dtype.Op
+		elem            dtype.T
+		steps           int
+	}{
+		{dtype.Min, dtype.Add, dtype.F32, 2},
+		{dtype.Max, dtype.Add, dtype.BF16, 2},
+		{dtype.Max, dtype.Add, dtype.I32, 1},
+		{dtype.Max, dtype.Min, dtype.I32, 2},
+		{dtype.Or, dtype.And, dtype.Bool, 2},
+		{dtype.Max, dtype.Mul, dtype.F32, 1},
+		{dtype.Add, dtype.Min, dtype.F32, 1},
+	} {
+		a := request(t, "ij,jk,k->i", []string{"ds", "ds", "d"}, "", 4096)
+		accs := index.Accesses(a.RHS)
+		result := a.Result()
+		rhs := index.Term(c.combine, index.Term(c.combine, accs[0], accs[1]), accs[2])
+		lhs := &index.Access{Tensor: &index.Tensor{Name: "y", Elem: c.elem}, Vars: a.LHS.Vars}
+		whole := &index.Assignment{LHS: lhs, Reduce: c.reduce, RHS: index.Reducible(c.reduce, rhs)}
+		steps := Path(bind.Assignment{Assignment: whole, Table: a.With(lhs.Tensor, *result).Table}, index.Names([]*index.Assignment{whole}), "")
+		if len(steps) != c.steps || steps[0].Reduce != c.reduce {
+			t.Errorf("%s of %s has %d steps, want %d: %s", whole, c.elem, len(steps), c.steps, steps)
+		}
 	}
 }
