@@ -145,7 +145,7 @@ func (c *Compilation) chain(steps []*index.Assignment) error {
 		own := Output{}
 		if i == len(steps)-1 {
 			own = output
-			if k := own.PatternOf; k != nil && !(0 <= *k && *k < len(c.Operands) && slices.Contains(step.Tensors(), c.Operands[*k])) {
+			if t := c.patternOf(step); t == nil || !slices.Contains(step.Tensors(), t) {
 				own.PatternOf = nil // the caller brings the result to it
 			}
 		}
@@ -221,9 +221,18 @@ func (c *Compilation) path(a *index.Assignment, names map[string]bool) []*index.
 			out = append(out, part)
 			continue
 		}
-		out = append(out, autoschedule.Path(c.bound(part), names, c.Request.Target.CPU)...)
+		out = append(out, autoschedule.Path(c.bound(part), names, c.Request.Target.CPU, c.patternOf(part))...)
 	}
 	return out
+}
+
+// patternOf is the operand whose pattern the result of a step is to have, nil where that is open.
+func (c *Compilation) patternOf(step *index.Assignment) *index.Tensor {
+	k := c.Request.Output.PatternOf
+	if k == nil || *k < 0 || *k >= len(c.Operands) || step.LHS.Tensor.Name != c.Result().Tensor.Name {
+		return nil
+	}
+	return c.Operands[*k]
 }
 
 // sparseLevels is the number of levels of t that don't store every coordinate.

@@ -32,7 +32,9 @@ func ignores(b *bind.Table, e index.Expr, t *index.Tensor) bool {
 }
 
 // hasGaps reports whether a tensor may have no value at some places: a dense temporary has none where no term reaches.
-func hasGaps(b *bind.Table, acc *index.Access) bool { return !b.Dense(acc) || b.Of(acc.Tensor).Temporary }
+func hasGaps(b *bind.Table, acc *index.Access) bool {
+	return !b.Dense(acc) || b.Of(acc.Tensor).Temporary
+}
 
 // patternOf is the place of an access among others, of which each has entries of its own; -1 if it is none of them.
 func patternOf(b *bind.Table, patterns []*index.Access, acc *index.Access) int {

@@ -15,12 +15,16 @@ import (
 // variables, as in A(i,j)*B(j,k)*x(k). It searches the ways to contract connected subsets of the operands, each subset by
 // one nest or in two parts, with the costs of sparse loop nests instead of dense operation counts; what only one operand
 // is summed over can be summed in that alone before, as the i in A(i,j)*x(j). A product that is best
-// in one nest is its own only step. The names of temporaries are added to names; cpu is as for Decide.
-func Path(a bind.Assignment, names map[string]bool, cpu string) []*index.Assignment {
+// in one nest is its own only step. The names of temporaries are added to names; cpu is as for Decide. If the result is to have the pattern of an
+// operand, the last step reads that, or something else with its pattern: another pattern would have to be brought to it.
+func Path(a bind.Assignment, names map[string]bool, cpu string, pattern *index.Tensor) []*index.Assignment {
 	c, _ := ConstantsFor(cpu)
 	p := newPathSearch(a, c)
 	if p == nil {
 		return []*index.Assignment{a.Assignment}
+	}
+	if pattern != nil && slices.Contains(a.Tensors(), pattern) {
+		p.pattern = a.Owner(pattern)
 	}
 	whole := p.find(p.all())
 	if whole.nest <= c.PathGain*whole.cost {
@@ -83,11 +87,13 @@ type pathSearch struct {
 	negative   bool         // the last nest has the opposite
 	parts      partition
 	best, sums map[uint]*contraction
+	pattern    *index.Tensor // whose pattern the result has, nil where that is open
+	largest    float64       // how many elements a temporary may have that stores all
 }
 
 // newPathSearch prepares a search; it is nil where there is nothing to search for.
 func newPathSearch(a bind.Assignment, c *Constants) *pathSearch {
-	p := &pathSearch{assignment: a, constants: c, best: map[uint]*contraction{}, sums: map[uint]*contraction{}}
+	p := &pathSearch{assignment: a, constants: c, largest: largest(a), best: map[uint]*contraction{}, sums: map[uint]*contraction{}}
 	var all []index.Expr
 	if p.combine, all = combined(a.Assignment); len(all) == 0 || len(a.Reduced()) == 0 {
 		return nil
@@ -113,6 +119,22 @@ func newPathSearch(a bind.Assignment, c *Constants) *pathSearch {
 	}
 	p.parts = newPartition(operands, c.PathSplits)
 	return p
+}
+
+// largest is how many elements a dense temporary may have: as many as the operand with the most, or a million.
+func largest(a bind.Assignment) float64 {
+	most := float64(1 << 20)
+	for _, acc := range index.Accesses(a.RHS) {
+		elements := float64(a.Of(acc.Tensor).NNZ)
+		if a.Dense(acc) {
+			elements = 1
+			for _, v := range acc.Vars {
+				elements *= float64(max(a.Extent(v), 1))
+			}
+		}
+		most = max(most, elements)
+	}
+	return most
 }
 
 // combined are the factors of a's right side, and what combines them: an operator over which the reduction distributes. There are none of others.
@@ -218,7 +240,7 @@ func (p *pathSearch) try(c *contraction, parts []*contraction) {
 		before += part.cost
 		steps = steps || len(part.parts) > 0
 	}
-	if !steps || before >= c.cost {
+	if !steps || before >= c.cost || c.set == p.all() && !p.keepsPattern(parts) {
 		return // whatever it costs to put them together
 	}
 	_, _, joint := p.price(c.set, parts, c.cost-before)
@@ -227,6 +249,16 @@ func (p *pathSearch) try(c *contraction, parts []*contraction) {
 			return bits.TrailingZeros(x.set) - bits.TrailingZeros(y.set)
 		})
 	}
+}
+
+// keepsPattern reports whether one of parts has the pattern that the result is to have, if any.
+func (p *pathSearch) keepsPattern(parts []*contraction) bool {
+	return p.pattern == nil || slices.ContainsFunc(parts, func(part *contraction) bool {
+		if part.storage != nil {
+			return part.storage.SamePattern == p.pattern
+		}
+		return slices.ContainsFunc(index.Accesses(part.result), func(acc *index.Access) bool { return p.assignment.Owner(acc.Tensor) == p.pattern })
+	})
 }
 
 // price is what one loop nest over parts costs, and the access to its result; the cost is infinite if it isn't below limit.
@@ -245,6 +277,9 @@ func (p *pathSearch) price(set uint, parts []*contraction, limit float64) (*inde
 		each := p.constants.Temporary
 		if a.Result().Format.Dense() {
 			each *= p.constants.Filled
+			if float64(a.Result().NNZ) > p.largest {
+				return a.LHS, a.Result(), math.Inf(1)
+			}
 		}
 		fixed += each * float64(a.Result().NNZ)
 	}

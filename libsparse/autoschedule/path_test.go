@@ -33,7 +33,7 @@ func TestPath(t *testing.T) {
 	} {
 		var got []string
 		a := request(t, c.spec, c.formats, "", 4096)
-		for _, s := range Path(a, index.Names([]*index.Assignment{a.Assignment}), "") {
+		for _, s := range Path(a, index.Names([]*index.Assignment{a.Assignment}), "", nil) {
 			got = append(got, s.String())
 		}
 		if strings.Join(got, "; ") != c.want {
@@ -51,7 +51,7 @@ func TestPathOfOnePattern(t *testing.T) {
 			s.SamePattern = accs[0].Tensor
 		}
 	})
-	for _, step := range Path(a, index.Names([]*index.Assignment{a.Assignment}), "") {
+	for _, step := range Path(a, index.Names([]*index.Assignment{a.Assignment}), "", nil) {
 		if len(step.LHS.Vars) > 2 {
 			t.Errorf("%s has a block for each entry", step)
 		}
@@ -70,7 +70,7 @@ func BenchmarkPath(b *testing.B) {
 		b.Run(c.spec, func(b *testing.B) {
 			var t testing.T
 			for b.Loop() {
-				Path(request(&t, c.spec, c.formats, "", 4096), map[string]bool{}, "")
+				Path(request(&t, c.spec, c.formats, "", 4096), map[string]bool{}, "", nil)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestPathOfSemirings(t *testing.T) {
 		rhs := index.Term(c.combine, index.Term(c.combine, accs[0], accs[1]), accs[2])
 		lhs := &index.Access{Tensor: &index.Tensor{Name: "y", Elem: c.elem}, Vars: a.LHS.Vars}
 		whole := &index.Assignment{LHS: lhs, Reduce: c.reduce, RHS: index.Reducible(c.reduce, rhs)}
-		steps := Path(bind.Assignment{Assignment: whole, Table: a.With(lhs.Tensor, *result).Table}, index.Names([]*index.Assignment{whole}), "")
+		steps := Path(bind.Assignment{Assignment: whole, Table: a.With(lhs.Tensor, *result).Table}, index.Names([]*index.Assignment{whole}), "", nil)
 		if len(steps) != c.steps || steps[0].Reduce != c.reduce {
 			t.Errorf("%s of %s has %d steps, want %d: %s", whole, c.elem, len(steps), c.steps, steps)
 		}

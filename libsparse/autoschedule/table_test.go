@@ -234,7 +234,7 @@ func (r *tableRow) wrong(t *testing.T, terms, formats []string, order []int) str
 	for n, f := range formats {
 		c.formats[string(rune('A'+n))] = f
 	}
-	for _, step := range Path(a, index.Names([]*index.Assignment{a.Assignment}), "") {
+	for _, step := range Path(a, index.Names([]*index.Assignment{a.Assignment}), "", nil) {
 		c.steps = append(c.steps, step.String())
 	}
 	if len(c.steps) == 1 {

@@ -94,7 +94,7 @@ func described(a bind.Assignment) bind.Assignment {
 // online is the loop nests that the online scheduler would run for a.
 func online(a bind.Assignment, cpu string) ([]asymptotic.Nest, error) {
 	var out []asymptotic.Nest
-	steps := autoschedule.Path(a, index.Names([]*index.Assignment{a.Assignment}), cpu)
+	steps := autoschedule.Path(a, index.Names([]*index.Assignment{a.Assignment}), cpu, nil)
 	known := a.Table
 	for i, notation := range steps {
 		step := bind.Assignment{Assignment: notation, Table: known}
