@@ -120,26 +120,37 @@ func (s *states) call(c *index.Call) state {
 		return unlike
 	case c.Region.Ignores(without), usual && c.Region.Holds(given...):
 		return alike
-	case body == missing && c.Region.Grows(without), usual && len(c.Args) == 1 && c.Op.KeepsZeros():
-		return missing
-	case c.Multiplies() && positive(c.Args[0], given[0]) && positive(c.Args[1], given[1]):
+	case body == missing && c.Region.Grows(without), usual && len(c.Args) == 1 && c.Op.KeepsZeros(), isZero(c, given):
 		return missing
 	default:
 		return unlike
 	}
 }
 
-// positive reports whether the product of zero and a factor is zero: the factor is positive and finite, unless it is the zero itself.
-func positive(factor index.Expr, given bool) bool {
-	switch e := factor.(type) {
+// isZero reports whether c is a product that is zero where those of its factors that aren't given are: the others are positive and finite.
+func isZero(c *index.Call, given []bool) bool {
+	if !c.Multiplies() {
+		return false
+	}
+	for i, factor := range c.Args {
+		if given[i] && !isPositive(factor) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPositive reports whether e is a positive and finite number.
+func isPositive(e index.Expr) bool {
+	switch e := e.(type) {
 	case *index.Access:
-		return !given || e.Tensor.PatternOnly
+		return e.Tensor.PatternOnly
 	case *index.Literal:
-		return !given || e.Value > 0 && !math.IsInf(e.Value, 1)
+		return e.Value > 0 && !math.IsInf(e.Value, 1)
 	case *index.Call:
-		return !given || e.Function == index.Library()["stored"]
+		return e.Function == index.Library()["stored"]
 	default:
-		return !given
+		return false
 	}
 }
 

@@ -139,34 +139,41 @@ func largest(a bind.Assignment) float64 {
 
 // combined are the factors of a's right side, and what combines them: an operator over which the reduction distributes. There are none of others.
 func combined(a *index.Assignment) (op dtype.Op, factors []index.Expr) {
+	if a.Reduce == dtype.Add {
+		return dtype.Mul, index.Factors(a.RHS)
+	}
 	e := a.RHS
 	if c, ok := e.(*index.Call); ok && a.Reduce == dtype.Or && c.Function == index.Library()["truth"] {
 		e = c.Args[0] // which is that of its factors
 	}
 	c, ok := e.(*index.Call)
-	switch {
-	case a.Reduce == dtype.Add:
-		return dtype.Mul, index.Factors(e)
-	case !ok || c.Function != nil:
+	if !ok || c.Function != nil || !distributes(a.Reduce, c.Op, a.LHS.Tensor.Elem) {
 		return "", nil
 	}
-	switch op = c.Op; {
-	case (a.Reduce == dtype.Min || a.Reduce == dtype.Max) && op == dtype.Add && a.LHS.Tensor.Elem.IsFloat(): // integers wrap
-	case a.Reduce == dtype.Min && op == dtype.Max, a.Reduce == dtype.Max && op == dtype.Min, a.Reduce == dtype.Or && op == dtype.And:
+	return c.Op, flattened(e, c.Op)
+}
+
+// distributes reports whether a reduction of values of type t distributes over op, which is no product: integers wrap, so that a sum may be less than one
+// of a lesser number.
+func distributes(reduce, op dtype.Op, t dtype.T) bool {
+	switch reduce {
+	case dtype.Min:
+		return op == dtype.Max || op == dtype.Add && t.IsFloat()
+	case dtype.Max:
+		return op == dtype.Min || op == dtype.Add && t.IsFloat()
+	case dtype.Or:
+		return op == dtype.And
 	default:
-		return "", nil
+		return false
 	}
-	var walk func(e index.Expr)
-	walk = func(e index.Expr) {
-		if c, ok := e.(*index.Call); ok && c.Op == op && c.Function == nil && len(c.Args) == 2 && c.Region.IsProduct() {
-			walk(c.Args[0])
-			walk(c.Args[1])
-			return
-		}
-		factors = append(factors, e)
+}
+
+// flattened are what op combines in e, where all of it has to be stored: e itself if it is something else.
+func flattened(e index.Expr, op dtype.Op) []index.Expr {
+	if c, ok := e.(*index.Call); ok && c.Op == op && c.Function == nil && len(c.Args) == 2 && c.Region.IsProduct() {
+		return append(flattened(c.Args[0], op), flattened(c.Args[1], op)...)
 	}
-	walk(e)
-	return op, factors
+	return []index.Expr{e}
 }
 
 // product is what factors are combined to.
