@@ -3,42 +3,58 @@ package cache
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
 // Build returns the entry of key, made by build if it is not there. build finds source in dir as SourceName and leaves
 // the object there as ObjectName. Of all threads and processes that ask for one key at a time, one builds and the
-// others wait. Errors of build are returned as they are; nothing is kept then.
+// others wait. Errors of build are returned as they are; nothing is kept then. Where somebody removes the folders
+// meanwhile, it is built again.
 func (s *Store) Build(ctx context.Context, key, source string, build func(dir string) error) (Entry, error) {
 	if entry, ok, err := s.Load(key); ok || err != nil {
 		return entry, err
 	}
+	var entry Entry
+	err := s.lasting(func() (removed bool, err error) {
+		entry, removed, err = s.build(ctx, key, source, build)
+		return removed, err
+	})
+	return entry, err
+}
+
+// build is Build for an entry that wasn't there. removed says that somebody has removed what was written.
+func (s *Store) build(ctx context.Context, key, source string, build func(dir string) error) (entry Entry, removed bool, err error) {
 	unlock, err := s.lock(ctx, key)
 	if err != nil {
-		return Entry{}, err
+		return Entry{}, isGone(filepath.Join(s.root, "locks")), err
 	}
 	defer unlock()
 	if entry, ok, err := s.Load(key); ok || err != nil {
-		return entry, err
+		return entry, false, err
 	}
 	s.removeStale(key)
 	dir, err := os.MkdirTemp(filepath.Join(s.root, "tmp"), key+".")
 	if err != nil {
-		return Entry{}, s.problem("can't be written", err)
+		return Entry{}, errors.Is(err, fs.ErrNotExist), s.problem("can't be written", err)
 	}
 	defer os.RemoveAll(dir)
-	if err := os.WriteFile(filepath.Join(dir, SourceName), []byte(source), 0o600); err != nil {
-		return Entry{}, s.problem("can't be written", err)
+	path := filepath.Join(dir, SourceName)
+	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
+		return Entry{}, errors.Is(err, fs.ErrNotExist), s.problem("can't be written", err)
 	}
 	if err := build(dir); err != nil {
-		return Entry{}, err
+		return Entry{}, isGone(path), err
 	}
-	entry, err := s.publish(key, dir)
-	if err != nil {
-		return Entry{}, s.problem("can't be written", err)
+	entry, err = s.publish(key, dir)
+	if err == nil {
+		return entry, false, nil
 	}
-	return entry, nil
+	if other, ok, _ := s.Load(key); ok { // of whoever has made a lock of its own, as ours was removed
+		return other, false, nil
+	}
+	return Entry{}, errors.Is(err, fs.ErrNotExist), s.problem("can't be written", err)
 }
 
 // removeStale removes what builds of key left behind that were killed. The caller holds the lock of key, so no such

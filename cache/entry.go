@@ -115,9 +115,19 @@ func (s *Store) PutRequest(name string, content []byte) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 		return nil
 	}
+	return s.lasting(func() (removed bool, err error) {
+		if err := s.replace(path, content); err != nil {
+			return errors.Is(err, fs.ErrNotExist), s.problem("can't be written", err)
+		}
+		return false, nil
+	})
+}
+
+// replace makes content the file at path, as a whole.
+func (s *Store) replace(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Join(s.root, "tmp"), "request.*")
 	if err != nil {
-		return s.problem("can't be written", err)
+		return err
 	}
 	_, err = f.Write(content)
 	err = errors.Join(err, f.Close())
@@ -126,9 +136,8 @@ func (s *Store) PutRequest(name string, content []byte) error {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return s.problem("can't be written", err)
 	}
-	return nil
+	return err
 }
 
 // Request returns what PutRequest stored under name, unless it was changed since.

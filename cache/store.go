@@ -44,13 +44,8 @@ func Open(dir, version string) (*Store, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, diag.Errorf(diag.Cache, "the kernel cache folder %q must be an absolute path", dir)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, s.problem("can't be created", err)
-	}
-	for _, sub := range []string{"kernels", "requests", "locks", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(s.root, sub), 0o700); err != nil {
-			return nil, s.problem("can't be written", err)
-		}
+	if err := s.makeFolders(); err != nil {
+		return nil, err
 	}
 	for _, folder := range []string{dir, s.root} {
 		if err := s.checkOwner(folder); err != nil {
@@ -58,6 +53,40 @@ func Open(dir, version string) (*Store, error) {
 		}
 	}
 	return s, nil
+}
+
+func (s *Store) makeFolders() error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return s.problem("can't be created", err)
+	}
+	for _, sub := range []string{"kernels", "requests", "locks", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(s.root, sub), 0o700); err != nil {
+			return s.problem("can't be written", err)
+		}
+	}
+	return nil
+}
+
+// tries is how often something is written while others remove the folders for it.
+const tries = 8
+
+// lasting writes something, anew where removed says that somebody has removed the folders meanwhile.
+func (s *Store) lasting(write func() (removed bool, err error)) error {
+	for try := 1; ; try++ {
+		removed, err := write()
+		if err == nil || !removed || try == tries {
+			return err
+		}
+		if err := s.makeFolders(); err != nil {
+			return err
+		}
+	}
+}
+
+// isGone reports whether there is nothing at path.
+func isGone(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // Root is the folder of this version; paths of objects in stored requests are relative to it.

@@ -132,3 +132,19 @@ def test_relative_name_without_current_folder(tmp_path: Path, monkeypatch: pytes
         target.cache_dir()
     with pytest.raises(ls.ToolchainError, match="others: the current folder is gone"):
         ls.options(cache_dir="others")
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize(("step", "number"), [("kernel.c.o", 5.375), ("kernel.so", 6.375)])
+def test_the_folder_is_removed_while_a_kernel_is_compiled(
+    step: str, number: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, compiler, once = tmp_path / "cache", tmp_path / "cc", tmp_path / "once"
+    remove = f'case "$*" in *"-o "*/{step}*) [ -e {once} ] || {{ rm -rf {cache}; touch {once}; }} ;; esac'
+    compiler.write_text(f'#!/bin/sh\n{remove}\nexec cc "$@"\n')
+    compiler.chmod(0o700)
+    monkeypatch.setenv("LIBSPARSE_CC", str(compiler))
+    with ls.options(cache_dir=cache):
+        found = ls.evaluate(f"y(i) = {number} * A(i,j) * sinh(b(j))", A=ls.eye(5), b=torch.ones(5))
+    assert torch.allclose(torch.as_tensor(found), torch.full((5,), number).mul(torch.ones(5).sinh()))
+    assert once.exists()
