@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, InternalError, ToolchainError, from_kind
-from libsparse._lang.waiting import Waiting
+from libsparse._lang.waiting import Waiting, begin
 
 from .version import ABI_VERSION, VERSION
 
@@ -101,7 +101,7 @@ def _interruptible(work: Callable[[], str]) -> str:
             done.put(lambda: answer)
 
     thread = threading.Thread(target=run, name="libsparse compiler", daemon=True)
-    thread.start()
+    begin(thread)
     answer = done.get()
     thread.join()
     return answer()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from contextlib import suppress
 from types import TracebackType
 
 PATIENCE = 1.0
@@ -16,6 +15,14 @@ _EVERY = 0.5
 def is_watched() -> bool:
     """Whether somebody sees the lines: a terminal or a notebook."""
     return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+
+
+def begin(thread: threading.Thread) -> None:
+    """Starts a thread; what a signal handler raises meanwhile is raised, where Python raises a KeyError of its own."""
+    try:
+        thread.start()
+    except KeyError as error:
+        raise (error.__context__ or error) from None
 
 
 class Waiting:
@@ -35,10 +42,15 @@ class Waiting:
     def __enter__(self) -> None:
         if is_watched():
             speaker = threading.Thread(target=self._say, name="libsparse waiting", daemon=True)
-            with suppress(RuntimeError):  # the process may start no threads
-                self._begun = time.monotonic()
-                speaker.start()
+            self._begun = time.monotonic()
+            try:
+                begin(speaker)
                 self._speaker = speaker
+            except RuntimeError:  # the process may start no threads
+                pass
+            except BaseException:  # of a signal handler: the thread has begun, and nobody else would end it
+                self._done.set()
+                raise
 
     def __exit__(self, *error: type[BaseException] | BaseException | TracebackType | None) -> None:
         if self._speaker is not None:
