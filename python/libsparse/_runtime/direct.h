@@ -136,7 +136,7 @@ extern PyTypeObject *tally_type;
 int64_t begin_call(Tally *tally);
 int64_t time_since(int64_t begun);
 void add_time(Tally *tally, int64_t nanoseconds);
-int tell(Tally *tally); /* that another call has ended; -1 with an exception that ends the program, as an interrupt does */
+int tell(Tally *tally); /* that another call has ended; -1 with an exception that ends the call, as of a signal handler */
 int prepare_tallies(PyObject *module);
 
 /* repeat.c */

@@ -50,11 +50,9 @@ int tell(Tally *tally)
 	PyObject *told = tally->told;
 	Py_INCREF(told); /* it may put another function into its place */
 	PyObject *nothing = PyObject_CallNoArgs(told);
-	int status = nothing != NULL || PyErr_ExceptionMatches(PyExc_Exception) ? 0 : -1;
+	int status = nothing != NULL ? 0 : -1;
 	if (status < 0)
-		tally->waits = 1; /* an interrupt, which ends the call: the next one tells it again */
-	else if (nothing == NULL)
-		PyErr_WriteUnraisable(told); /* the call itself has its result */
+		tally->waits = 1; /* of a signal handler, which ends the call: the next one tells it again */
 	Py_XDECREF(nothing);
 	Py_DECREF(told);
 	return status;
