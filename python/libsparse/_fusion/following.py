@@ -28,6 +28,7 @@ from .replay import Trace
 from .traces import Traces, key_of
 
 _push, _pop = torch._C._push_on_torch_function_stack, torch._C._pop_torch_function_stack
+_depth = torch._C._len_torch_function_stack
 _dispatch_modes, _autocast = torch._C._len_torch_dispatch_stack, torch._C._is_any_autocast_enabled
 
 
@@ -181,9 +182,19 @@ class Follower(Recorder):
 
 
 _lock = threading.RLock()  # signal handlers fork, too
-# A forked child would find it taken for good, and the count half changed, had another thread held it.
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
-_open = 0
+
+
+def _begin_child() -> None:
+    """Forgets the recorders of threads that a child has not: new threads take their numbers."""
+    own = recorders.get(get_ident())
+    recorders.clear()
+    if own is not None:
+        recorders[get_ident()] = own
+    _lock.release()
+
+
+# A forked child would find it taken for good, and `apply` half changed, had another thread held it.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_begin_child)
 _apply = torch.autograd.Function.__dict__["apply"]
 
 
@@ -205,21 +216,16 @@ _COMPUTED = classmethod(_apply_computed)
 
 def _begin(recorder: Recorder) -> None:
     """Lets a recorder see the operations of this thread."""
-    global _open
     with _lock:
-        _open += 1
-        if _open == 1:
-            torch.autograd.Function.apply = _COMPUTED
-    recorders[get_ident()] = recorder
+        recorders[get_ident()] = recorder
+        torch.autograd.Function.apply = _COMPUTED
 
 
 def _end() -> None:
-    """Ends what `_begin` began."""
-    global _open
-    del recorders[get_ident()]
+    """Ends what `_begin` began, as far as that has come."""
     with _lock:
-        _open -= 1
-        if not _open:
+        recorders.pop(get_ident(), None)
+        if not recorders:
             torch.autograd.Function.apply = _apply
 
 
@@ -270,13 +276,15 @@ def _traced(
 
 def _run(recorder: Recorder, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls a function that a recorder sees the operations of."""
-    _begin(recorder)
+    depth = _depth()
     try:
-        _push(recorder)
+        _begin(recorder)
         try:
+            _push(recorder)
             result = [fn(*args, **kwargs)]
         finally:
-            _pop()
+            while _depth() > depth:  # an interrupt may have left the recorder out, or more than once in
+                _pop()
         return recorder.finish(result)
     except BaseException:
         if isinstance(recorder, Follower):
