@@ -1,4 +1,4 @@
-"""What a signal handler raised while a thread began was a KeyError of Python's, or left a thread that spoke for good."""
+"""What a signal handler raised while a thread began was a KeyError of Python's, or left a thread that spoke on."""
 
 from __future__ import annotations
 
