@@ -1,9 +1,8 @@
 """Values where nothing is stored: fill values of results, terms of sums, and a warning of dense results.
 
 A function acts on the value of its operand everywhere, so `exp(A(i,j))` is 1 where `A` stores nothing. A result that is
-one number there is computed only where some operand stores an entry, and has the number as its fill value. Of a sum,
-the part that nothing sparse decides is taken out and computed by itself: the sum of exp(A(i,j)) over j is that of
-exp(A(i,j)) - 1 over the entries of A, plus how many j there are.
+one number there is computed only where some operand stores an entry, and has the number as its fill value. Sums are
+split (`split_sums.py`).
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
 
 from libsparse._lang import assignment, constants, dtypes, operations, user_functions
-from libsparse._lang.assignment import Access, Call, Expr, Number
-from libsparse._lang.constants import MISSING, Outside, Value
+from libsparse._lang.assignment import Access, Call, Expr
+from libsparse._lang.constants import MISSING
 from libsparse._lang.errors import DenseResultWarning
 from libsparse._lang.records import NamedTuple
 from libsparse._lang.types import Type, Typing, counted, merged
@@ -28,6 +27,7 @@ from libsparse._runtime import promotion
 from libsparse._runtime.problem import Operand
 
 from .operands import NUMBERS, is_sparse, to_operand
+from .split_sums import Sums, union
 
 
 class Background(NamedTuple):
@@ -90,14 +90,19 @@ def _of(
     numbers = {name: type.numbers[0] for name, type in types if type.numbers}
     extra = {definition.name: definition for definition in definitions}
     functions = {d.name: d for d in user_functions.needed(user_functions.calls(value), extra)}
-    found = constants.outside(value, {**dict.fromkeys(sparse, MISSING), **numbers}, functions)
+    given = {**dict.fromkeys(sparse, MISSING), **numbers}
+    found = constants.outside(value, given, functions)
     kept = set(target.indices)
     own = Typing(dict(types), functions.values()).of(value)
     dtype = own.dtype()
     if not assignment.indices(value) <= kept:
         dtype = merged([own, Type(numbers=counted(value, kept))]).dtype()
         numeric = dtype not in (None, torch.bool)
-        return _Sum(value, kept, sparse, found, functions).split(dtype) if summed and numeric else Background(value)
+        if not (summed and numeric):
+            return Background(value)
+        sums = Sums(value, sparse, given, functions)
+        split = sums.split(sums.written(value, kept), kept)
+        return Background(split, counts=tuple(sums.counts.items()), steps=tuple(sums.steps), dtype=dtype)
     outside = found[id(value)]
     accesses = [node for node in assignment.walk(value) if isinstance(node, Access)]
     read = [access for access in accesses if access.name in sparse]
@@ -127,18 +132,7 @@ def _where_stored(value: Expr, stored: Sequence[Access], functions: Mapping[str,
     """An expression that has a value only where one of some operands stores an entry."""
     once = sum(node == stored[0] for node in assignment.walk(value)) == len(stored) == 1
     alone = _along(value, stored[0], functions) if once else None
-    return _union(value, stored, functions) if alone is None else alone
-
-
-def _union(value: Expr, stored: Sequence[Access], functions: Collection[str]) -> Expr:
-    """An expression that has a value where one of some operands stores an entry; where it had none before, 0."""
-    entries: Expr = stored[0]
-    for access in stored[1:]:
-        entries = Call("+", (entries, access))
-    calls = [node for node in assignment.walk(value) if isinstance(node, Call)]
-    # More entries take no value away, unless a region says so: the value is there wherever it is without entries.
-    always = not any(call.region or call.op in functions for call in calls)
-    return Call("first", (value, entries), "0 & 1" if always else "1")
+    return union(value, stored, functions) if alone is None else alone
 
 
 def _along(value: Expr, access: Access, functions: Mapping[str, Definition]) -> Expr | None:
@@ -155,113 +149,6 @@ def _along(value: Expr, access: Access, functions: Mapping[str, Definition]) -> 
                 return value._replace(args=args)
             return Call(operations.SIGNS.get(value.op, value.op), args, str(place))
     return value
-
-
-class _Sum:
-    """A sum in which terms with a value everywhere are split: into that of entries, and what nothing sparse decides."""
-
-    def __init__(
-        self,
-        value: Expr,
-        kept: set[str],
-        sparse: Sequence[str],
-        found: Mapping[int, Value],
-        functions: Collection[str],
-    ) -> None:
-        self.value, self.kept, self.sparse, self.found, self.functions = value, kept, sparse, found, functions
-        self.taken = {node.name for node in assignment.walk(value) if isinstance(node, Access)} | kept
-        self.counts: dict[str, tuple[str, ...]] = {}
-        self.steps: list[tuple[Access, Expr]] = []
-
-    def split(self, dtype: torch.dtype | None) -> Background:
-        """The sum with its terms split."""
-        value = self._terms(self.value)
-        return Background(value, counts=tuple(self.counts.items()), steps=tuple(self.steps), dtype=dtype)
-
-    def _terms(self, node: Expr) -> Expr:
-        calls = []
-        while isinstance(node, Call) and node.op in ("+", "-", "neg") and not node.region:
-            calls.append(node)
-            node = node.args[0]
-        node = self._term(node)
-        for call in reversed(calls):
-            node = call._replace(args=(node, *map(self._terms, call.args[1:])))
-        return node
-
-    def _term(self, term: Expr) -> Expr:
-        """A term of a sum; one that has a value where nothing is stored as two, the second without sparse operands."""
-        indices = assignment.indices(term)
-        if indices <= self.kept or self.found[id(term)] is MISSING:
-            return term
-        accesses = [node for node in assignment.walk(term) if isinstance(node, Access)]
-        stored = list(dict.fromkeys(access for access in accesses if access.name in self.sparse))
-        if not stored or any(set(access.indices) != indices for access in stored):
-            return term
-        simple = not any(access.windows or access.name in indices for access in accesses)
-        rest = _without_sparse(term, self.found) if simple and _summed_whole(term, self.kept) else None
-        if rest is None or not _summed_whole(rest, self.kept):
-            return term
-        if rest in (Number(0), Number(0.0)):
-            return _union(term, stored, self.functions)
-        inside = _union(Call("-", (term, rest)), stored, self.functions)
-        carried = assignment.indices(rest)
-        missing = indices - self.kept - carried
-        if not carried <= self.kept:  # else one loop nest would visit every place for both terms
-            name = assignment.fresh("rest", {*self.taken, *[step.name for step, _ in self.steps]})
-            step = Access(name, tuple(sorted(carried & self.kept)))
-            self.steps.append((step, rest))
-            rest = step
-        return Call("+", (inside, Call("*", (rest, self._count(missing))) if missing else rest))
-
-    def _count(self, indices: set[str]) -> Access:
-        """An operand for the number of values that indices have."""
-        name = assignment.fresh("count", {*self.taken, *self.counts})
-        self.counts[name] = tuple(sorted(indices))
-        return Access(name)
-
-
-def _summed_whole(term: Expr, kept: set[str]) -> bool:
-    """Whether no part of a term is summed before the term is.
-
-    Factors distribute over additive terms, which are summed by themselves where they have different indices; what is
-    inside of a function is summed where it is written `sum(...)`.
-    """
-    waiting = [term]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, Call):
-            continue
-        if node.region or node.op not in ("+", "-", "*", "/", "neg"):
-            if any(isinstance(part, Call) and part.op == "sum" for part in assignment.walk(node)):
-                return False
-            continue
-        if node.op in ("+", "-") and len({frozenset(assignment.indices(arg) - kept) for arg in node.args}) > 1:
-            return False
-        waiting.extend(node.args)
-    return True
-
-
-def _without_sparse(node: Expr, found: Mapping[int, Value]) -> Expr | None:
-    """An expression where nothing sparse is stored; None where it is not finite."""
-    value = found[id(node)]
-    if value is MISSING:
-        return Number(0)
-    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    if not isinstance(value, Outside):
-        return Number(int(value) if isinstance(value, bool) else value)
-    if not isinstance(node, Call):
-        return node
-    args = [_without_sparse(arg, found) for arg in node.args]
-    if node.op in operations.SINGULAR and args[operations.SINGULAR[node.op]] in (Number(0), Number(0.0)):
-        return None
-    # Beside a number, an element would be summed first.
-    if node.op == "+" and not node.region and Number(0) in args:
-        return args[args[0] == Number(0)]
-    if node.op == "-" and not node.region and args[1] == Number(0):
-        return args[0]
-    known = tuple([arg for arg in args if arg is not None])
-    return node._replace(args=known) if len(known) == len(args) else None
 
 
 def counts(background: Background, known: Mapping[str, Any]) -> dict[str, Tensor]:
