@@ -26,6 +26,12 @@ EXPRESSIONS = {
     "v(i) = m(i) - sum(cos(A(i,j)) * s(j))": lambda A, m, s, X: m - A.cos() @ s,
     "v(i) = square(sum(A(i,l)) - A(i,j))": lambda A, m, s, X: (A.sum(1, keepdim=True) - A).square().sum(1),
     "v(i) = exp(A(i,j) - sum(s(l)) * m(i))": lambda A, m, s, X: (A - (s.sum() * m)[:, None]).exp().sum(1),
+    "v(i) = square(A(i,j) - sum(exp(A(i,l))))": lambda A, m, s, X: (A - A.exp().sum(1, True)).square().sum(1),
+    "v = cos(A(i,j) - sum(exp(A(k,l)) * s(l)))": lambda A, m, s, X: (A - (A.exp() @ s).sum()).cos().sum(),
+    "v(i) = exp(A(i,j)) / sum(cos(A(i,l)) * m(i))": lambda A, m, s, X: A.exp().sum(1) / (A.cos().sum(1) * m),
+    "C(i,j) = A(i,j) * exp(sum(square(A(i,l) - sum(cos(A(i,n))))) / 100)": lambda A, m, s, X: (
+        A * ((A - A.cos().sum(1, True)).square().sum(1, True) / 100).exp()
+    ),
     "y(i,k) = exp(A(i,j)) * X(j,k)": lambda A, m, s, X: A.exp() @ X,
     "y(i,k) = m(i) * cos(A(i,j)) * X(j,k)": lambda A, m, s, X: m[:, None] * (A.cos() @ X),
     "y(i,k) = square(A(i,j) - m(i)) * X(j,k)": lambda A, m, s, X: (A - m[:, None]).square() @ X,

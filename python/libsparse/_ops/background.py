@@ -156,9 +156,10 @@ def counts(background: Background, known: Mapping[str, Any]) -> dict[str, Tensor
     if not background.counts:
         return {}
     sizes: dict[str, int] = {}
-    for node in assignment.walk(background.value):
-        if isinstance(node, Access) and node.indices and node.name in known:
-            sizes.update(zip(node.indices, known[node.name].shape, strict=True))
+    for expr in (background.value, *[value for _, value in background.steps]):
+        for node in assignment.walk(expr):
+            if isinstance(node, Access) and node.indices and node.name in known:
+                sizes.update(zip(node.indices, known[node.name].shape, strict=True))
     return {
         name: torch.tensor(math.prod(sizes[index] for index in indices), device="cpu")
         for name, indices in background.counts

@@ -59,7 +59,7 @@ class Sums:
 
     def _term(self, term: Expr, kept: set[str]) -> Expr:
         """A term of a sum; one that has a value where nothing is stored as two, the second without sparse operands."""
-        written, begun = term, len(self.steps)
+        written, begun, counts = term, len(self.steps), dict(self.counts)
         if assignment.indices(term) <= kept:
             return term
         term = self._without_sums(term, kept)
@@ -73,7 +73,7 @@ class Sums:
         splits = simple and same and bool(stored) and found[id(part)] is not MISSING
         apart = _without_sparse(part, found) if splits else None
         if apart is None or not _summed_whole(rest := _times(apart, beside), kept):
-            del self.steps[begun:]
+            self.steps, self.counts = self.steps[:begun], counts
             return written
         if apart in (Number(0), Number(0.0)):
             return _times(union(part, stored, self._functions), beside)
@@ -107,7 +107,7 @@ class Sums:
                 indices = assignment.indices(inner)
                 free = indices & beside
                 if len(free) <= 1 and free < indices:
-                    term = _put(term, node, self._step("sum", free, self.split(inner, beside)))
+                    term = _put(term, node, self._step("total", free, self.split(inner, beside)))
         return term
 
     def _step(self, name: str, indices: set[str], value: Expr) -> Access:
