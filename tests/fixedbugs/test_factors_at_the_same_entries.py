@@ -94,3 +94,15 @@ def test_ties_are_counted_once_for_all_operands(reduce: str) -> None:
         found = torch.autograd.grad(result, (values, B), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
         right = torch.autograd.grad(expected, (values, B), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), retain_graph=True)
         torch.testing.assert_close(found, right)
+
+
+def test_values_are_promoted_before_they_are_multiplied() -> None:
+    P = ls.random((64, 64), 0.1)
+    large, X = P.with_values(torch.full((P.nnz,), 100_000, dtype=torch.int32)), torch.ones(64, 4, dtype=torch.int64)
+    other = large.to_format("csc")
+    assert torch.equal(ls.einsum("ij,ij,jk->ik", large, large, X), ls.einsum("ij,ij,jk->ik", large, other, X))
+    means = [ls.einsum("ij,ij->i", large, b, reduce="mean") for b in (large, other)]
+    torch.testing.assert_close(means[0], means[1])
+    huge, tiny = P.with_values(torch.full((P.nnz,), 1e30)), torch.full((64, 4), 1e-60, dtype=torch.float64)
+    products = [ls.einsum("ij,ij,jk->ik", huge, b, tiny) for b in (huge, huge.to_format("csc"))]
+    torch.testing.assert_close(products[0], products[1])

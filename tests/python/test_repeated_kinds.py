@@ -279,3 +279,9 @@ def test_arguments_that_an_operation_does_not_take_are_refused_as_before():
     for _ in range(4):
         with pytest.raises(ls.DtypeError, match="got an unexpected keyword argument 'foo'"):
             drawn().sum(dim=0, foo=1)
+
+
+def test_means_of_factors_with_indices_of_their_own_count_the_terms_of_each_call():
+    for n, m in ((2, 6), (2, 6), (3, 4), (5, 7), (4, 3)):
+        found = ls.einsum("ij,kl->i", ls.tensor(torch.eye(11, 13)), torch.ones(n, m), reduce="mean")
+        torch.testing.assert_close(found, torch.ones(11))

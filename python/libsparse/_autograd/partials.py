@@ -19,6 +19,8 @@ from libsparse._lang.types import Typing
 from libsparse._lang.user_functions import Definition
 
 ONE = Number(1)
+_SUMS = frozenset({"+", "-", "add", "sub"})
+_WHOLE = Definition("sum_at_a_place", ("x",), (("x", "x"),))
 _NOT_HOLOMORPHIC = frozenset({*operations.PARTS, "conj"})
 
 
@@ -69,7 +71,49 @@ def of(
         if partial != ONE:
             factors.append(Call("conj", (partial,)) if complex(partial) else partial)
         factors = _projected(factors, complex, arg)
+    read = next(node for node in assignment.walk(value) if isinstance(node, Access) and node.name == name)
+    factors = _at_each_place(factors, set(read.indices))
+    if any(isinstance(node, Call) and node.op == _WHOLE.name for f in factors for node in assignment.walk(f)):
+        definitions[_WHOLE.name] = _WHOLE
+        start.types.add(definitions)
     return factors, definitions
+
+
+def _at_each_place(factors: Sequence[Expr], kept: set[str]) -> list[Expr]:
+    """Factors of which sums are those of each place, in a product that is summed over the indices besides `kept`.
+
+    A sum that is a factor is the argument of a function where a term of it lacks an index that no other factor has: by
+    the rule for sums that term would be added once, and not for each value of the index.
+    """
+    found: list[Expr] = []
+    for n, factor in enumerate(factors):
+        beside = kept.union(*(assignment.indices(other) for m, other in enumerate(factors) if m != n))
+        if isinstance(factor, Call) and not factor.region:
+            if factor.op in ("*", "/", "neg"):
+                factor = factor._replace(args=tuple(_at_each_place(factor.args, beside)))
+            elif factor.op in _SUMS and not _is_alike(factor, beside):
+                factor = Call(_WHOLE.name, (factor,))
+        found.append(factor)
+    return found
+
+
+def _is_alike(value: Expr, beside: set[str]) -> bool:
+    """Whether the terms of a sum have the same indices besides some, and no sums in products of their own."""
+    terms = [*_terms(value)]
+    inner = [node for term in terms if isinstance(term, Call) for node in assignment.walk(term)]
+    nested = any(isinstance(node, Call) and node.op in _SUMS for node in inner)
+    return not nested and len({frozenset(assignment.indices(term) - beside) for term in terms}) == 1
+
+
+def _terms(value: Expr) -> Iterator[Expr]:
+    """The terms of a sum, which may be thousands."""
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Call) and not node.region and (node.op in _SUMS or node.op == "neg"):
+            waiting.extend(node.args)
+        else:
+            yield node
 
 
 def _projected(factors: list[Expr], complex: Callable[[Expr], bool], arg: Expr) -> list[Expr]:

@@ -50,11 +50,12 @@ def _at_same_entries(einsum: Einsum, operands: Sequence[Operand]) -> tuple[Einsu
     Kernels walk each operand's lists. A pattern alone counts as one, so that the other factor is the product. Values
     are multiplied where that is not in half precision, which kernels don't round products to.
     """
+    target = einsum.dtype or promotion.common(operands)
     first: dict[tuple[int, tuple[str, ...]], int] = {}
     goes_to: list[int] = []
     for n, (indices, operand) in enumerate(zip(einsum.inputs, operands, strict=True)):
         place = n if operand.pattern is None else first.setdefault((id(operand.pattern), indices), n)
-        goes_to.append(place if place == n or _may_merge(operands[place], operand) else n)
+        goes_to.append(place if place == n or _may_merge(operands[place], operand, target) else n)
     kept = [n for n, place in enumerate(goes_to) if n == place]
     inputs = tuple(einsum.inputs[n] for n in kept)
     if len(kept) == len(operands) or inputs == (einsum.output,) or einsum.combine != "mul" or tape.is_seen(operands):
@@ -70,9 +71,12 @@ def _at_same_entries(einsum: Einsum, operands: Sequence[Operand]) -> tuple[Einsu
     return einsum._replace(inputs=inputs, pattern_of=source), [left[n] for n in kept]
 
 
-def _may_merge(a: Operand, b: Operand) -> bool:
-    """Whether the product of operands of one pattern may be that of their values, or those of the one that has some."""
-    return a.data is None or b.data is None or (a.dtype == b.dtype and a.dtype.itemsize >= 4)
+def _may_merge(a: Operand, b: Operand, target: torch.dtype | None) -> bool:
+    """Whether the product of operands of one pattern may be that of their values, or those of the one that has some.
+
+    They have the dtype of the result: others would wrap, or be rounded, before they are promoted.
+    """
+    return a.data is None or b.data is None or (a.dtype == b.dtype == target and a.dtype.itemsize >= 4)
 
 
 def fold(einsum: Einsum, operands: Sequence[Operand]) -> tuple[Einsum, Sequence[Operand]]:

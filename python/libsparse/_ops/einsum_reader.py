@@ -179,7 +179,8 @@ def _mean(question: Einsum, operands: Sequence[Operand]) -> Tensor | None:
     if tape.is_traced(operands) or (format is not None and not format.is_dense):
         return None
     modes = tuple(indices.index(index) for index in kept)
-    weigh = Computed(_reciprocals, (modes, _factor(question, operands), dtype))
+    factor = _factor(question, operands)
+    weigh = Computed(_reciprocals, (modes, factor, dtype), has_extents=factor != 1)
     weights, _ = notes.run(weigh, [Operand(pattern, None)])
     weighted = question._replace(inputs=(kept, *question.inputs), reduce="sum")
     data, found = contraction.contract(weighted, (Operand(None, weights), *operands))

@@ -237,10 +237,12 @@ class Computed(NamedTuple):
     Attributes:
         function: It takes the operands, then `given`, and returns dense elements.
         given: What doesn't depend on patterns.
+        has_extents: Whether it depends on extents.
     """
 
     function: Callable[..., Tensor]
     given: tuple[Hashable, ...]
+    has_extents: bool = False
 
     def anew(self) -> Computed:
         """What computes it of other patterns."""

@@ -128,6 +128,8 @@ class Recipe(NamedTuple):
         """Whether something besides operands says of what shapes a problem is."""
         seen = [self.view, *[how for _, sources in self.steps for *_, how in sources]]
         problems = [getattr(compute, "problem", None) for compute, _ in self.steps]
+        if any([getattr(compute, "has_extents", False) for compute, _ in self.steps]):
+            return True
         return any([how is not None and how[1] is not None for how in seen]) or any(
             [isinstance(problem, Problem) and bool(problem.windows or problem.shape) for problem in problems]
         )

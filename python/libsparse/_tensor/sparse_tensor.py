@@ -145,8 +145,8 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
     def values(self) -> Tensor:
         """The values in storage order, with padding; autograd follows them (ones where there are none).
 
-        They are 1-D, or `(nnz, *block)` for a tensor that was made of values which are arrays. Those of blocks, slices
-        and diagonals are in another order than `indices()`.
+        They are 1-D, or `(nnz, *block)` for a tensor that was made of values which are arrays. `indices()` has their
+        order, and leaves padding out.
         """
         return in_arrays(self._pattern, self._operand().values)
 
