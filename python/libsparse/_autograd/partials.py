@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from libsparse._lang import assignment, grammar, operations, user_functions
@@ -71,12 +71,17 @@ def of(
         if partial != ONE:
             factors.append(Call("conj", (partial,)) if complex(partial) else partial)
         factors = _projected(factors, complex, arg)
-    read = next(node for node in assignment.walk(value) if isinstance(node, Access) and node.name == name)
-    factors = _at_each_place(factors, set(read.indices))
-    if any(isinstance(node, Call) and node.op == _WHOLE.name for f in factors for node in assignment.walk(f)):
+    if _calls(factors, _SUMS):
+        read = next(node for node in assignment.walk(value) if isinstance(node, Access) and node.name == name)
+        factors = _at_each_place(factors, set(read.indices))
+    if _calls(factors, {_WHOLE.name}):
         definitions[_WHOLE.name] = _WHOLE
         start.types.add(definitions)
     return factors, definitions
+
+
+def _calls(values: Sequence[Expr], names: Collection[str]) -> bool:
+    return any(isinstance(node, Call) and node.op in names for value in values for node in assignment.walk(value))
 
 
 def _at_each_place(factors: Sequence[Expr], kept: set[str]) -> list[Expr]:
@@ -100,9 +105,7 @@ def _at_each_place(factors: Sequence[Expr], kept: set[str]) -> list[Expr]:
 def _is_alike(value: Expr, beside: set[str]) -> bool:
     """Whether the terms of a sum have the same indices besides some, and no sums in products of their own."""
     terms = [*_terms(value)]
-    inner = [node for term in terms if isinstance(term, Call) for node in assignment.walk(term)]
-    nested = any(isinstance(node, Call) and node.op in _SUMS for node in inner)
-    return not nested and len({frozenset(assignment.indices(term) - beside) for term in terms}) == 1
+    return not _calls(terms, _SUMS) and len({frozenset(assignment.indices(term) - beside) for term in terms}) == 1
 
 
 def _terms(value: Expr) -> Iterator[Expr]:

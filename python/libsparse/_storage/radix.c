@@ -379,9 +379,9 @@ static PyMethodDef functions[] = {
 	 "`coords` and `moved` are tuples of (address, whether elements are int64), a pair a mode; `order` is the address of int32. The number is -1\n"
 	 "where coordinates are out of range, -2 where they and the numbers of entries have too many bits for this."},
 	{"surprises", surprises, METH_VARARGS,
-	 "surprises(pos, crd, other_pos, other_crd, wide, rows, runs, run): of how many steps of a merge a processor foresees not which comes.\n\n"
-	 "And how many steps there were: those of so many runs, of so many steps at most. Rows of two matrices are merged, whose arrays are\n"
-	 "given by their addresses, and have int64 where `wide`, else int32."},
+	 "surprises(pos, crd, other_pos, other_crd, wide, rows, runs, run): how many steps of a merge a processor guesses wrongly, of how many.\n\n"
+	 "The rows of two matrices are merged in so many runs, of so many steps at most. Arrays are given by their addresses, and have int64\n"
+	 "where `wide`, else int32."},
 	{"take", take, METH_VARARGS,
 	 "take(values, itemsize, size, source, wide, taken, count, threads, team): whether all places are below `size`, the number of values.\n\n"
 	 "Writes to place n of `taken` what is at place `source[n]` of `values`, for each place of the source up to `count`. "
