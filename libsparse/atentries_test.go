@@ -1,6 +1,8 @@
 package libsparse
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,5 +44,25 @@ func TestFunctionsAtEntriesComeBefore(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestLongSumsHaveSteps has a sum of so many terms that it takes minutes if each is looked for in all of them.
+func TestLongSumsHaveSteps(t *testing.T) {
+	const n = 1500
+	r := Request{Expr: "y(i) = A(i,j)", Operands: make([]Operand, n)}
+	for k := range r.Operands {
+		name := "A" + strconv.Itoa(k)
+		r.Operands[k] = Operand{Name: name, Format: "ds", Dtype: "f32", Index: "i32", Shape: []int64{4096, 4096}, NNZ: 1 << 16}
+		if k > 0 {
+			r.Operands[k].SamePattern = new(int)
+		}
+		r.Expr += " + " + name + "(i,j)"
+	}
+	r.Expr = strings.Replace(r.Expr, "A(i,j) + ", "", 1)
+	c := &Compilation{Request: &r, Backend: avx2}
+	runStages(t, c, FrontStages())
+	if len(c.Nests) == 0 {
+		t.Error("no nests")
 	}
 }

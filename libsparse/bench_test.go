@@ -86,7 +86,7 @@ func BenchmarkLower(b *testing.B) {
 	}
 }
 
-func runStages[S any](b *testing.B, s S, stages []Stage[S]) {
+func runStages[S any](b testing.TB, s S, stages []Stage[S]) {
 	for _, stage := range stages {
 		if err := stage.Run(s); err != nil {
 			b.Fatal(err)

@@ -91,22 +91,49 @@ type Table struct {
 	storage Storage
 	dense   bool // the format is
 	rest    *Table
+	length  int
+	found   map[*index.Tensor]*Table // where each tensor is in a long table; nil in a short one and between its parts
 }
+
+// walked is how many tensors are compared before a map tells where a tensor is: a sum of hundreds of terms has a long table.
+const walked = 64
 
 var unknown = &Storage{}
 
-// Of is the storage of t, an empty one where nothing is known of it.
-func (b *Table) Of(t *index.Tensor) *Storage {
-	for ; b != nil; b = b.rest { // there are few
-		if b.tensor == t {
-			return &b.storage
+// at is the part of b that begins with t, nil where nothing is known of t.
+func (b *Table) at(t *index.Tensor) *Table {
+	for ; b != nil && b.tensor != t; b = b.rest {
+		if b.found != nil {
+			return b.found[t]
 		}
 	}
-	return unknown
+	return b
+}
+
+// Of is the storage of t, an empty one where nothing is known of it.
+func (b *Table) Of(t *index.Tensor) *Storage {
+	if b = b.at(t); b == nil {
+		return unknown
+	}
+	return &b.storage
 }
 
 // With is b where t is stored as s says.
-func (b *Table) With(t *index.Tensor, s Storage) *Table { return &Table{t, s, s.Format.Dense(), b} }
+func (b *Table) With(t *index.Tensor, s Storage) *Table {
+	out := &Table{tensor: t, storage: s, dense: s.Format.Dense(), rest: b, length: 1}
+	if b != nil {
+		out.length += b.length
+	}
+	if out.length%walked == 0 {
+		out.found = make(map[*index.Tensor]*Table, out.length)
+		for part := out; part != nil; part = part.rest {
+			if out.found[part.tensor] == nil {
+				out.found[part.tensor] = part
+			}
+		}
+	}
+	return out
+}
 
 // Owner is the tensor whose pos and crd arrays t uses: t itself, or the first of the tensors that share them.
 func (b *Table) Owner(t *index.Tensor) *index.Tensor {
@@ -118,9 +145,7 @@ func (b *Table) Owner(t *index.Tensor) *index.Tensor {
 
 // Dense reports whether the tensor of an access has a place for every element.
 func (b *Table) Dense(a *index.Access) bool {
-	for b != nil && b.tensor != a.Tensor {
-		b = b.rest
-	}
+	b = b.at(a.Tensor)
 	return b == nil || b.dense
 }
 

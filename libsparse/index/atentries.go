@@ -11,8 +11,8 @@ type Entries struct {
 	// Sparse and Together are as for StepsAmong.
 	Sparse   func(*Tensor) int
 	Together func(x, y *Access) bool
-	// Function tells whether a function at the entries of an access to a sparse tensor is computed from nothing else, where full says that it reads
-	// nothing else as it is written; Values whether a step computes those at the entries of an access.
+	// Function tells whether a function that is approximated is computed at the entries of an access to a sparse tensor from nothing else, where full
+	// says that it reads nothing else as it is written; Values whether a step computes those at the entries of an access.
 	Function func(at *Access, f *Call, full bool) bool
 	Values   func(at *Access) bool
 }
@@ -35,10 +35,10 @@ type entrySplitter struct {
 	wanted *Entries
 }
 
-// walk is e with temporaries.
+// walk is e with temporaries. Where it computes no such function it has none, however long it is.
 func (s *entrySplitter) walk(e Expr) Expr {
 	c, ok := e.(*Call)
-	if !ok {
+	if !ok || !c.Computes(dtype.Op.Approximates) {
 		return e
 	}
 	all := Factors(c)

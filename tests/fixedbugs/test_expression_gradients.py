@@ -53,6 +53,22 @@ def test_what_is_no_expression_is_refused():
         ls.evaluate("z |= x(i)", x=x)
 
 
+def test_products_are_as_long_as_sums():
+    x = torch.rand(3, dtype=torch.float64, requires_grad=True)
+    out = ls.evaluate("z(i) = x(i)" + " * x(i)" + " * 1.001" * 1500, x=x)
+    torch.testing.assert_close(out, x**2 * 1.001**1500)
+    torch.testing.assert_close(torch.autograd.grad(out.sum(), x)[0], 2 * x.detach() * 1.001**1500)
+
+
+@pytest.mark.parametrize("n", [101, 700, 5000])
+@pytest.mark.parametrize("begin, end", [("(", ")"), ("-", ""), ("exp(", ")"), ("x(i) - (", ")")])
+def test_nesting_is_limited_whatever_calls_it(begin, end, n):
+    with pytest.raises(ls.FormatError, match=r"nested too deeply|more than 20000"):
+        ls.evaluate("z(i) = " + begin * n + "x(i)" + end * n, x=torch.ones(3))
+    n = 99 if begin != "-" else 98
+    assert len(ls.evaluate("z(i) = " + begin * n + "x(i)" + end * n, x=torch.zeros(3))) == 3
+
+
 @pytest.mark.parametrize("right", ["(" * 5000 + "x(i)" + ")" * 5000, "-" * 5000 + "x(i)"])
 def test_nesting_is_limited(right):
     with pytest.raises(ls.FormatError, match="nested too deeply"):

@@ -63,6 +63,8 @@ def test_bags_of_a_matrix() -> None:
         layer(ls.eye(3))
     with pytest.raises(ls.IndexBoundsError, match="offsets are from 1"):
         layer(bags.col, torch.tensor([1, 3]))
+    with pytest.raises(ls.IndexBoundsError, match="offsets are empty; expected"):
+        layer(bags.col, torch.tensor([], dtype=torch.int64))
     for padding in (None, 2):
         layer = ls.nn.EmbeddingBag(9, 4, padding_idx=padding)
         for wrong in ([1, 3], [0, 4, 2], [0, -1], [0, 1 << 40]):

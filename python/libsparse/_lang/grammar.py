@@ -31,6 +31,7 @@ _HINTS = {
     "[": "indices stand in parentheses: y(i)",
 }
 _MOST = 20_000  # tokens: trees are as deep as sums are long, and Python hashes them recursively
+_DEEPEST = 100  # parentheses and signs in each other: each is up to five calls of a parser in a program that has some of its own
 
 
 @functools.lru_cache(maxsize=1024)
@@ -48,7 +49,7 @@ def parse(text: str, functions: tuple[str, ...] = ()) -> tuple[Statement, ...]:
         while parser.accept(";") and parser.peek():
             found.append(parser.statement())
     except RecursionError:
-        raise FormatError(f"{text[:80]!r}...: nested too deeply; name a part and compute it first") from None
+        raise parser.too_deep() from None
     parser.end()
     return tuple(found)
 
@@ -74,6 +75,7 @@ class _Parser:
         self.functions = functions
         self.tokens = [match for match in re.finditer(_TOKEN, text) if match.end() > match.start()]
         self.at = 0
+        self.depth = 0
 
     def peek(self, ahead: int = 0) -> str:
         """The next token, "" at the end."""
@@ -100,6 +102,9 @@ class _Parser:
         found = repr(self.peek()) if self.peek() else "the end"
         column = self.tokens[self.at].end() - len(self.peek()) + 1 if self.peek() else len(self.text) + 1
         return FormatError(f"{self.text!r}: expected {wanted} at column {column}, found {found}{self.hint()}")
+
+    def too_deep(self) -> FormatError:
+        return FormatError(f"{self.text[:80]!r}...: nested too deeply; name a part and compute it first")
 
     def hint(self) -> str:
         """How the notation says what a sign of Python or of C says, as half a sentence; empty for other tokens."""
@@ -134,6 +139,14 @@ class _Parser:
         return left
 
     def factor(self) -> Expr:
+        if self.depth == _DEEPEST:
+            raise self.too_deep()
+        self.depth += 1
+        found = self.operand()
+        self.depth -= 1
+        return found
+
+    def operand(self) -> Expr:
         if self.accept("-"):
             return Call("neg", (self.factor(),))
         if self.accept("("):

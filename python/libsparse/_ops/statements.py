@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from libsparse._lang import assignment, dtypes, operations, types, user_functions
-from libsparse._lang.assignment import Access, Call, Expr, Statement
+from libsparse._lang.assignment import Access, Call, Expr, Statement, walk
 from libsparse._lang.errors import FormatError, ShapeError
 from libsparse._lang.records import NamedTuple
 from libsparse._runtime import promotion
@@ -88,9 +88,7 @@ def _check_target(text: str, problem: Problem, operands: Sequence[Operand]) -> N
 
 def is_product(value: Expr) -> bool:
     """Whether an expression is an access, or several combined by `*`."""
-    if isinstance(value, Call):
-        return value.op == "*" and all(map(is_product, value.args))
-    return isinstance(value, Access)
+    return all(isinstance(node, Access) or (isinstance(node, Call) and node.op == "*") for node in walk(value))
 
 
 class _Reading(NamedTuple):

@@ -167,8 +167,9 @@ class EmbeddingBag(nn.Module):
 def _check_ends(ends: Tensor, count: int) -> None:
     """Raises unless bags begin and end one behind the other, with so many numbers."""
     if int(ends[0]) != 0 or int(ends[-1]) != count or (len(ends) > 1 and int(ends.diff().min()) < 0):
+        found = f"from {ends[0]} to {ends[-1]}" if len(ends) > 1 else "empty"
         raise ls.IndexBoundsError(
-            f"EmbeddingBag: offsets are from {ends[0]} to {ends[-1]}; expected to begin at 0, to ascend, and to "
+            f"EmbeddingBag: offsets are {found}; expected to begin at 0, to ascend, and to "
             f"end at most at {count}, the length of input"
         )
 
