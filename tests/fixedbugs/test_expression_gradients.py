@@ -61,7 +61,7 @@ def test_products_are_as_long_as_sums():
 
 
 @pytest.mark.parametrize("n", [101, 700, 5000])
-@pytest.mark.parametrize("begin, end", [("(", ")"), ("-", ""), ("exp(", ")"), ("x(i) - (", ")")])
+@pytest.mark.parametrize(("begin", "end"), [("(", ")"), ("-", ""), ("exp(", ")"), ("x(i) - (", ")")])
 def test_nesting_is_limited_whatever_calls_it(begin, end, n):
     with pytest.raises(ls.FormatError, match=r"nested too deeply|more than 20000"):
         ls.evaluate("z(i) = " + begin * n + "x(i)" + end * n, x=torch.ones(3))

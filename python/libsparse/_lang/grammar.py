@@ -31,7 +31,7 @@ _HINTS = {
     "[": "indices stand in parentheses: y(i)",
 }
 _MOST = 20_000  # tokens: trees are as deep as sums are long, and Python hashes them recursively
-_DEEPEST = 100  # parentheses and signs in each other: each is up to five calls of a parser in a program that has some of its own
+_DEEPEST = 100  # parentheses and signs in each other, so that it does not depend on how deep the program is that calls
 
 
 @functools.lru_cache(maxsize=1024)
