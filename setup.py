@@ -28,6 +28,7 @@ PROGRAM = Extension("libsparse._libsparse_go", sources=[])
 LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
 SORTING = ("rows", "by_rows", "compress", "boxes", "joined", "fibers", "located", "masks", "gather", "runs", "merged")
 CHOOSING = ("leading", "nonzeros")
+CALLING = ("multiply", "repeat", "describe", "kinds", "wrap", "compressed", "finder", "tally", "held")
 SHORTCUTS = [
     Extension(
         f"libsparse.{room}._{name}",
@@ -39,7 +40,7 @@ SHORTCUTS = [
         optional=True,  # without a C compiler or Python's headers, its steps run in Python
     )
     for room, name, *others in (
-        ("_runtime", "direct", "multiply", "repeat", "describe", "wrap", "compressed", "finder", "tally", "held"),
+        ("_runtime", "direct", *CALLING),
         ("_runtime", "stand_in"),
         ("_runtime", "transposed"),
         ("_storage", "radix", *SORTING, *CHOOSING),

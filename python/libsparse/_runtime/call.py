@@ -37,7 +37,7 @@ class Call:
         plain: What computes with values that are not kept as the kernel reads them; None where it reads all in place.
         orders: The orders in which dense operands are read.
         shape, dtype: Those of the result.
-        is_relaid: Whether a dense result is copied into the order that the caller sees.
+        finds, is_relaid: Whether it finds the pattern of its result, and copies a dense one into the caller's order.
         tally: How often it was called.
     """
 
@@ -47,13 +47,13 @@ class Call:
         "_fixed",
         "_known",
         "_padded",
-        "_shares",
         "_short",
         "_slots",
         "_strides",
         "_ways",
         "direct",
         "dtype",
+        "finds",
         "is_relaid",
         "kernel",
         "orders",
@@ -75,7 +75,7 @@ class Call:
         self.is_relaid = is_relaid(kernel.format, problem)
         self.dtype = dtypes.DTYPES[kernel.dtype]
         self._known: tuple[Pattern, list[Tensor | None]] | None = None
-        self._shares = self.is_dense or kernel.pattern_of >= 0  # no pattern has to be found before the shortest way
+        self.finds = not self.is_dense and kernel.pattern_of < 0
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
         self._carried: Mapping[int, Carried] = {}
         self._padded = False  # whether padding is multiplied, which gives NaN where it meets infinity
@@ -102,7 +102,7 @@ class Call:
         other = object.__new__(Call)
         other.kernel, other._slots, other._fixed, other.dtype = self.kernel, self._slots, self._fixed, self.dtype
         other.shape, other._strides, other.is_relaid = self.shape, self._strides, self.is_relaid
-        other._shares, other._convert, other.orders = self._shares, self._convert, self.orders
+        other.finds, other._convert, other.orders = self.finds, self._convert, self.orders
         other._short = other._known = other.direct = other.plain = None
         other._ways = self._ways
         other._carried, other._padded = {}, False  # other patterns have values of their own
@@ -156,7 +156,7 @@ class Call:
             IndexOverflowError: The result needs wide indices.
         """
         short = self._short
-        if short is None and (self._shares or (self._known is not None and self._coded())):
+        if short is None and (not self.finds or (self._known is not None and self._coded())):
             alone = len({id(o.pattern) for o in operands if o.pattern is not None}) <= 1  # the one that keeps this call
             short = self._short = alone and (self.direct_on(operands) or False)
         if isinstance(short, tuple):

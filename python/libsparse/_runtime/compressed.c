@@ -44,7 +44,7 @@ static int read_integers(PyObject *object, Integers *array)
 
 /* Copies elements [n, end) to int32: whether all are from 0 on and below `most`, and so have kept their values. The highest bit of an element, or
  * of what is left of the largest one after it, says that it isn't: there are no branches, for the sake of vectors. */
-static bool copy_integers(const Integers *array, int32_t *restrict copy, int64_t most, int64_t n, int64_t end)
+static inline bool copy_integers(const Integers *array, int32_t *restrict copy, int64_t most, int64_t n, int64_t end)
 {
 	if (n == end)
 		return true;
@@ -77,7 +77,7 @@ typedef struct {
 	atomic_int falls, allowed;
 } Copies;
 
-static void copy_share(void *given, int thread)
+static inline void copy_part(void *given, int thread)
 {
 	Copies *made = given;
 	const int64_t rows = made->pos->length, count = made->crd->length;
@@ -86,9 +86,10 @@ static void copy_share(void *given, int thread)
 	if (!right)
 		atomic_store(&made->wrong, true);
 }
+DEFINE_WIDE(copy_share, copy_part)
 
 /* Positions must not decrease. Coordinates ascend between two positions if they fall as often as they do where rows begin. */
-static void look_at_share(void *given, int thread)
+static inline void look_at_part(void *given, int thread)
 {
 	Copies *made = given;
 	const int32_t *pos = made->own_pos, *crd = made->own_crd;
@@ -111,6 +112,7 @@ static void look_at_share(void *given, int thread)
 	atomic_fetch_add(&made->falls, falls);
 	atomic_fetch_add(&made->allowed, allowed);
 }
+DEFINE_WIDE(look_at_share, look_at_part)
 
 /* What is looked at besides lengths and ranges: nothing, all, or positions alone, between which coordinates come in any order. */
 enum { LENGTHS, ALL, POSITIONS };

@@ -10,8 +10,6 @@
 #define MOST_NESTED 3
 #define MOST_NAMES 64 /* that are kept; a power of two */
 
-enum word { AGAIN, SAME, SPARSE, DENSE, CONSTANT, FLOAT, SLICE, TUPLE, LIST, NAMES }; /* what the words behind it describe */
-
 /* Objects that `install_descriptions` is given, and interned names of attributes. */
 static PyObject *sparse_classes, *constant_classes, *versions, *get_default_dtype;
 static PyObject *n_version, *n_start, *n_stop, *n_step;

@@ -302,14 +302,16 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_direct", NULL, -1, fun
 
 PyMODINIT_FUNC PyInit__direct(void)
 {
-	if (prepare_multiply_names() < 0 || prepare_names() < 0 || prepare_description_names() < 0 || prepare_wrap_names() < 0)
+	if (prepare_multiply_names() < 0 || prepare_names() < 0 || prepare_description_names() < 0 || prepare_kind_names() < 0 || prepare_wrap_names() < 0)
 		return NULL;
 	PyObject *module = PyModule_Create(&definition);
 	PyObject *type = module == NULL ? NULL : PyType_FromSpec(&direct_spec);
+	PyMethodDef *const tables[] = {multiply_functions, repeat_functions, describe_functions, kind_functions, wrap_functions, compressed_functions};
+	int status = type == NULL ? -1 : 0;
+	for (size_t n = 0; status == 0 && n < sizeof tables / sizeof tables[0]; n++)
+		status = PyModule_AddFunctions(module, tables[n]);
 	direct_type = (PyTypeObject *)type;
-	if (type == NULL || PyModule_AddFunctions(module, multiply_functions) < 0 || PyModule_AddFunctions(module, repeat_functions) < 0 || PyModule_AddFunctions(module, describe_functions) < 0 ||
-	     PyModule_AddFunctions(module, wrap_functions) < 0 ||
-	    PyModule_AddFunctions(module, compressed_functions) < 0 || prepare_tallies(module) < 0 || prepare_held(module) < 0 || prepare_finder(module) < 0 ||
+	if (status < 0 || prepare_tallies(module) < 0 || prepare_held(module) < 0 || prepare_finder(module) < 0 ||
 	    PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
 	    PyModule_AddObject(module, "Direct", type) < 0) {
 		Py_XDECREF(module);

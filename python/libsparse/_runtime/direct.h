@@ -1,4 +1,4 @@
-/* What direct.c, held.c, multiply.c, repeat.c, describe.c, wrap.c, compressed.c, finder.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+/* What direct.c, held.c, multiply.c, repeat.c, describe.c, kinds.c, wrap.c, compressed.c, finder.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -96,6 +96,9 @@ int is_plain(PyObject *tensor, Handle handle, int32_t *dtype);
 /* How many threads a kernel may use; -1 with an exception. */
 int64_t count_threads(void);
 
+/* What the words of a description behind it describe. */
+enum word { AGAIN, SAME, SPARSE, DENSE, CONSTANT, FLOAT, SLICE, TUPLE, LIST, NAMES };
+
 /* The arguments of a call, and what they have in common with those of a call like it. */
 typedef struct {
 	int64_t words[MOST_WORDS];
@@ -130,6 +133,10 @@ int is_zero(PyObject *fill);
 
 /* The name by which a pattern keeps the plan of calls like this. */
 PyObject *name_of(const Arguments *call, PyObject *function);
+
+/* kinds.c */
+extern PyMethodDef kind_functions[];
+int prepare_kind_names(void);
 
 /* tally.c: a call is counted, and its beginning noted if it is timed (else 0); the time since then; and its addition. */
 extern PyTypeObject *tally_type;

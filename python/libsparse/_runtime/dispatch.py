@@ -89,27 +89,26 @@ class Prepared:
 
     __slots__ = ("__weakref__", "dtype", "pattern", "problem", "variant")
 
-    def __init__(self, problem: Problem, operands: Sequence[Operand]) -> None:
-        """Begin with the variant that the compiler chooses, or the one that the problem's schedule describes."""
+    def __init__(self, problem: Problem, operands: Sequence[Operand], found: Call | None = None) -> None:
+        """Begin with the variant that was found, else as the compiler chooses or the problem's schedule describes."""
         self.problem = problem
         self.dtype: Any = None
         first = next((o.pattern for o in operands if o.pattern is not None), None)
         self.pattern = None if first is None else weakref.ref(first)
-        if is_few(problem, operands):
-            found = build(problem, operands, few=True)
-            if isinstance(found, Call) and not found.is_relaid and not found.reads:
+        if found is None and is_few(problem, operands):
+            few = build(problem, operands, few=True)
+            if isinstance(few, Call) and not few.is_relaid and not few.reads:
                 from . import first_uses  # few problems have first uses of their own
 
-                self.variant: Variant = found
-                first_uses.begin(self, found)
+                self.variant: Variant = few
+                first_uses.begin(self, few)
                 return
-        self.settle(operands)
+        self.settle(operands, found)
 
-    def settle(self, operands: Sequence[Operand]) -> None:
+    def settle(self, operands: Sequence[Operand], found: Call | Chain | None = None) -> None:
         """Computes from now on as is best where calls with the pattern come again and again."""
         problem, first = self.problem, None if self.pattern is None else self.pattern()
-        found = build(problem, operands)
-        self.variant = found
+        self.variant = found = found or build(problem, operands)
         if isinstance(found, Call) and found.is_relaid:
             from . import panels  # few results are
 
@@ -223,21 +222,19 @@ def run(problem: Problem, operands: Sequence[Operand]) -> Result:
     return notes.run(prepare(problem, operands), operands) if found is None else found
 
 
-def prepare(problem: Problem, operands: Sequence[Operand]) -> Prepared:
-    """A problem prepared on these operands; the first pattern keeps it, or the process where there is none."""
+def prepare(problem: Problem, operands: Sequence[Operand], found: Call | None = None) -> Prepared:
+    """A problem prepared on operands, to begin with what was found; the first pattern keeps it, or the process."""
     patterns = [o.pattern for o in operands if o.pattern is not None]
     if not patterns:  # as of a step that computes a function of a dense operand
         alone = (Operand, *key(problem, operands))
-        dense: Prepared | None = kernel.prepared.get(alone)
-        if dense is None:
-            dense = kernel.prepared[alone] = Prepared(problem, operands)  # `build` makes room
-        return dense
+        dense = kernel.prepared.get(alone) or Prepared(problem, operands)  # for which `build` makes room
+        return kernel.prepared.setdefault(alone, dense)  # type: ignore[no-any-return]
     kept: dict[Any, tuple[Prepared, list[weakref.ref[Pattern]]]] = patterns[0].calls
     name = key(problem, operands)
     entry = kept.get(name)
     if entry is not None and all(ref() is p for ref, p in zip(entry[1], patterns[1:], strict=True)):
         return entry[0]
-    prepared = Prepared(problem, operands)
+    prepared = Prepared(problem, operands, found)
     for old, (_, refs) in list(kept.items()):
         if len(kept) >= _PREPARED_KEPT or any(ref() is None for ref in refs):
             kept.pop(old, None)
@@ -265,8 +262,8 @@ def build(
         few: Whether that is to be as is best where calls with the pattern are few.
         measured: Whether it may be one that was found by measuring.
     """
-    # The first call of a process has nothing to look up, and no time to say what it has in common with others.
-    name = signature(problem, operands, wide, counted, few) if kernel.has_any() else None
+    # The first call of a process has nothing to look up.
+    name = signature(problem, operands, wide=wide, counted=counted, few=few) if kernel.has_any() else None
     if measured and not (problem.schedule or wide or counted) and is_tuned(problem, operands, name):
         from . import tuned  # few programs have been tuned
 
@@ -322,12 +319,14 @@ def _of_like_shapes(
 
 
 def _at_first(problem: Problem, operands: Sequence[Operand]) -> Result | None:
-    """A result for which nothing is kept, since the pattern may never come back; None where it has, or needs more."""
+    """A result of a pattern that may never come back, so that little is kept; None where it has, or needs more."""
     pattern = next((o.pattern for o in operands if o.pattern is not None), None)
     name = key(problem, operands)
     if pattern is None or name in pattern.calls or not is_first(pattern.begun, ("problem", name)):
         return None
     like = once(problem, operands)
+    if like is not None and like.finds:  # which takes longer than to keep what is found
+        return prepare(problem, operands, like.anew())(operands)
     short = None if like is None else like.direct_on(operands)
     try:
         return None if like is None or short is None else like.through(short, operands)
@@ -343,7 +342,7 @@ def once(problem: Problem, operands: Sequence[Operand]) -> Call | None:
     wanted = problem.output_format
     if tally.watching or not kernel.has_any() or (wanted is not None and wanted.writable != wanted):
         return None
-    name = signature(problem, operands, False, False, is_few(problem, operands))
+    name = signature(problem, operands, wide=False, counted=False, few=None)
     like: Call | None = None if name is None else kernel.prepared.get(name)
     if name is not None and like is None:
         like = _of_like_shapes(name, problem, operands, problem.extents(operands))

@@ -132,29 +132,14 @@ typedef struct {
 FIND_NAN(nan_of_floats, float)
 FIND_NAN(nan_of_doubles, double)
 
-static inline __attribute__((always_inline)) void find_nan(Result *job, int thread)
+static inline void find_nan_in_share(void *given, int thread)
 {
+	Result *job = given;
 	const int64_t begin = share(job->count, job->threads, thread), end = share(job->count, job->threads, thread + 1);
 	job->found[thread] = job->item == 4 ? nan_of_floats((const float *)job->data + begin, end - begin)
 					    : nan_of_doubles((const double *)job->data + begin, end - begin);
 }
-
-#if defined __x86_64__ && defined __GNUC__
-__attribute__((target("avx2"), flatten)) static void find_nan_wide(Result *job, int thread) { find_nan(job, thread); }
-#else
-static void find_nan_wide(Result *job, int thread) { find_nan(job, thread); }
-#endif
-
-static void find_nan_anywhere(void *job, int thread)
-{
-#if defined __x86_64__ && defined __GNUC__
-	if (!__builtin_cpu_supports("avx2")) {
-		find_nan(job, thread);
-		return;
-	}
-#endif
-	find_nan_wide(job, thread);
-}
+DEFINE_WIDE(find_nan, find_nan_in_share)
 
 enum { PART = 1 << 16 }; /* bytes of a result, from which on each thread is worth waking */
 
@@ -175,9 +160,9 @@ bool met_padding(const Held *self, const Direct *direct, PyObject *result, int64
 	job.threads = job.threads > MOST_THREADS ? MOST_THREADS : job.threads;
 	Py_BEGIN_ALLOW_THREADS
 	if (job.threads > 1)
-		run_threads(job.threads, self->team, find_nan_anywhere, &job);
+		run_threads(job.threads, self->team, find_nan, &job);
 	else
-		find_nan_anywhere(&job, 0);
+		find_nan(&job, 0);
 	Py_END_ALLOW_THREADS
 	bool found = false;
 	for (int thread = 0; thread < job.threads; thread++)

@@ -28,8 +28,6 @@ _KEPT = 128  # computations that a pattern keeps
 _KINDS = 512  # of calls whose problems are kept
 _SIZES = 64  # for which a kind keeps problems
 _ADDRESSES = 3  # the place in a name of what describes tensors
-_SPARSE, _DENSE = 2, 3
-_LENGTHS = (2, 2, 0, 0, 2, 2, 1, 2, 2, 1)  # of what the others introduce
 _Operation = TypeVar("_Operation", bound=Callable[..., Any])
 _by_kind: set[Any] = set()
 _problems: dict[Any, _Kind] = {}
@@ -154,34 +152,6 @@ class Symbols:
                 numbers[id(pattern)] = len(kinds)
                 kinds += (pattern.format, tuple(self.of(pattern.shape)), pattern.block)
         return numbers, kinds
-
-
-def kind_of_call(name: tuple[Any, ...], patterns: Sequence[Pattern | None]) -> Alike | None:
-    """What a call has in common with those on other patterns of the same kinds; None where C has not described it."""
-    if len(name) <= _ADDRESSES or type(name[_ADDRESSES]) is not bytes:
-        return None
-    words = memoryview(name[_ADDRESSES]).cast("q").tolist()
-    symbols = Symbols()
-    numbers, kinds = symbols.of_patterns(patterns)
-    found: list[int] = []
-    place = 0
-    while place < len(words):
-        kind = words[place]
-        if kind == _SPARSE:
-            number, valued = numbers[words[place + 1]], words[place + 2]
-            found += (kind, number, *(words[place + 3 : place + 8 : 4] if valued else ()))
-            place += 8 if valued else 3  # dtype, rank 1, length, stride, followed
-        elif kind == _DENSE:
-            dtype, rank = words[place + 1 : place + 3]
-            end = place + 3 + 2 * rank
-            shape, strides = words[place + 3 : end : 2], words[place + 4 : end : 2]
-            described = symbols.of_tensor(shape, strides)
-            found += (kind, dtype, words[end], len(described), rank, *described)
-            place = end + 1
-        else:
-            found += words[place : place + _LENGTHS[kind]]
-            place += _LENGTHS[kind]
-    return (*name[:_ADDRESSES], *found, *name[_ADDRESSES + 1 :], *kinds), symbols.extents
 
 
 def kind_of_node(name: Sequence[Any], values: Sequence[Tensor | None], patterns: Sequence[Pattern | None]) -> Alike:

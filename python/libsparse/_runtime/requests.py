@@ -152,14 +152,17 @@ def to_request(
     return Request(problem.text, problem.is_expr, infos, output, reduce, combine, problem.schedule, problem.functions)
 
 
-def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tuple[Any, ...] | None:
+def signature(
+    problem: Problem, operands: Sequence[Operand], *, wide: bool, counted: bool, few: bool | None
+) -> tuple[Any, ...] | None:
     """What the kernel of a problem follows from, with the shapes themselves: equal ones have one request.
 
-    `flags` are those of the request. None where the statistics of patterns count, too.
+    The flags are those of the request; without `few`, `is_few` says it. None where statistics of patterns count, too.
     """
     if problem.temporary:
         return None
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
+    flags = wide, counted, is_few(problem, operands, outline) if few is None else few
     reads = _reads(outline, operands)
     parts: list[Any] = [outline, flags, _strip(outline, operands)]
     first_of: dict[tuple[Any, ...], int] = {}
@@ -203,9 +206,9 @@ def of_classes(
     return tuple(found)
 
 
-def is_few(problem: Problem, operands: Sequence[Operand]) -> bool:
+def is_few(problem: Problem, operands: Sequence[Operand], outline: _Outline | None = None) -> bool:
     """Whether a computation is one of the first with a pattern that would be converted for it if it came more often."""
-    outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
+    outline = outline or _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
     if not outline.scatters or problem.schedule or threads.count() > _FEW_THREADS or settings.tuning.tune_bitwise:
         return False
     sizes: dict[str, int] = {}
@@ -292,13 +295,14 @@ class _Reads(NamedTuple):
         wide: Whether it is rows.
         short: Whether it is rows that take no longer than a processor to find that it took a wrong turn.
         sums: Whether rows of the one sparse operand are summed by entries.
-        steady: Whether processors foresee which of the two operands that are merged has the next entry.
+        steady: Whether processors foresee which of the two operands that are merged has the next entry; None where
+            that follows from how each is spread.
     """
 
     wide: bool
     short: bool
     sums: bool
-    steady: bool
+    steady: bool | None
 
 
 def _entries_of(outline: _Outline, pattern: Pattern, reads: _Reads, rows: int) -> int:
@@ -320,7 +324,7 @@ def _reads(outline: _Outline, operands: Sequence[Operand]) -> _Reads:
             short = short or (not is_sum and shape[-1] * data.element_size() <= _SHORT_ROW)
             sums = sums and is_sum
     pair = [o.pattern for o in operands if o.pattern is not None and o.pattern.size >= FEW] if outline.merges else []
-    steady = len(pair) > 1 and pair[0].statistics.foretells(pair[1].statistics)
+    steady = pair[0].statistics.foretells(pair[1].statistics) if len(pair) > 1 else None
     return _Reads(wide, short and not outline.several, sums, steady)
 
 
@@ -335,7 +339,7 @@ def _spread_over_rows(
     """
     size, kind = pattern.size, pattern.format.kinds[-1]
     gathers = size >= FEW and (reads.wide or (outline.several and size >= _SEVERAL * rows))
-    scattered = gathers and not reads.steady and pattern.statistics.scattered
+    scattered = gathers and (pattern.statistics.scattered if reads.steady is None else not reads.steady)
     far = False
     if outline.dense and not outline.several and size >= (_LONG if reads.sums else _LONG_WIDE) * rows:
         each = (kind.own or pattern.index_dtype).itemsize + (0 if dtype is None else dtype.itemsize)

@@ -31,8 +31,9 @@ _RAGGED_ROWS = 1 << 12  # rows up to which processors learn within some hundred 
 _VECTOR = 4  # entries that are added at once
 _ALIKE = 0.5  # the share of neighbouring rows of equally many vectors from which on processors foresee their ends
 _MERGED = 3  # mean entries of rows from which on it matters how they are merged
-_MERGES, _STEPS = 16, 64  # runs of rows that a sample of a merge has, and steps of each
-_SURPRISES = 0.15  # the share of steps up to which branches in a merge take less time than what has none
+_MERGES, _STEPS = 8, 64  # runs of rows that a sample of a merge has, and steps of each
+# The share of surprises up to which branches in a merge take less time than what has none, also where entries have
+_SURPRISES, _MOST_SURPRISES = 0.15, 0.3  # no neighbours; and where they have
 _WINDOW = 32  # how many entries above are looked at, at most
 _LANES = 8  # rows that are summed at once in slices
 _GROUPS = 64  # of as many rows, which a sample has
@@ -209,21 +210,22 @@ class Statistics:
         entries = _RUNS * _RUN
         return beside < _NEIGHBOURS * entries and below < _BELOW * entries
 
-    def foretells(self, other: Statistics) -> bool:
+    def foretells(self, other: Statistics) -> bool | None:
         """Whether processors foresee which of two patterns has the next entry where their rows are merged, by a sample.
 
-        So they do where one has the columns of the other, or has them moved by one, however these are scattered.
+        So they do where one has the columns of the other, or has them moved by one, however these are scattered. None
+        where no sample says it.
         """
         in_c, least = sorting.in_c(), max(FEW, _MERGED * self._rows)
         listed = self._listed and other._listed and self._rows == other._rows
-        if in_c is None or not listed or min(self._size, other._size) < least or not self.scattered:
-            return False
+        if in_c is None or not listed or min(self._size, other._size) < least:
+            return None
         arrays = [a for a in (self._pos[1], self._crd[1], other._pos[1], other._crd[1]) if a is not None]
         if len({a.dtype for a in arrays}) > 1:
-            return False
+            return None
         wide = arrays[0].dtype is torch.int64
         wrong, steps = in_c.surprises(*map(memory.address, arrays), wide, self._rows, _MERGES, _STEPS)
-        return bool(wrong < _SURPRISES * steps)
+        return bool(wrong < _SURPRISES * steps or (wrong < _MOST_SURPRISES * steps and not self.scattered))
 
     @cached_property
     def uneven(self) -> bool:

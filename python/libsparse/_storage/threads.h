@@ -48,6 +48,17 @@ static inline void run_threads(int count, uint64_t team, void (*phase)(void *job
 		pthread_join(threads[--begun], NULL);
 }
 
+/* Defines the phase NAME, which runs PART, an inline function, in vectors as wide as the processor's: the package is compiled for every one. */
+#if defined __x86_64__ && defined __GNUC__
+#define DEFINE_WIDE(NAME, PART)                                                                                       \
+	__attribute__((target("avx2"), flatten)) static void NAME##_wide(void *job, int thread) { PART(job, thread); }  \
+	static void NAME##_narrow(void *job, int thread) { PART(job, thread); }                                         \
+	static void NAME(void *job, int thread) { (__builtin_cpu_supports("avx2") ? NAME##_wide : NAME##_narrow)(job, thread); }
+#else
+#define DEFINE_WIDE(NAME, PART) \
+	static void NAME(void *job, int thread) { PART(job, thread); }
+#endif
+
 /* Where the items of a share begin; they end where those of the next one do. */
 static inline int64_t share(int64_t count, int threads, int thread)
 {

@@ -101,7 +101,9 @@ def _by_name(
         if misses % _SELDOM:
             return operation(*args, **kwargs)
     computation = functools.partial(operation, *args, **kwargs)
-    kind = functools.partial(repeats.kind_of_call, name, patterns) if repeats.is_by_kind(operation) else None
+    kind = None
+    if native is not None and repeats.is_by_kind(operation):
+        kind = functools.partial(native.kind_of_call, name, patterns)
     result, known = repeats.run(name, values, patterns, computation, True, kind)
     if known is None:
         _misses[kinds] = _misses.get(kinds, 0) + 1
