@@ -1,6 +1,8 @@
 package index
 
 import (
+	"slices"
+
 	"libsparse/libsparse/dtype"
 )
 
@@ -40,6 +42,9 @@ func (s *splitter) narrow(e Expr, most int) (Expr, cases) {
 	if !ok {
 		return e, s.casesOf(e)
 	}
+	if s.casesOf(c).some > most {
+		c = s.grouped(c)
+	}
 	args, ways := make([]Expr, len(c.Args)), make([]cases, len(c.Args))
 	for i, arg := range c.Args {
 		args[i], ways[i] = s.narrow(arg, most)
@@ -66,8 +71,33 @@ func (s *splitter) narrow(e Expr, most int) (Expr, cases) {
 	}
 }
 
+// grouped is a product with the factors at the entries of its first sparse one before the others, so that a part of it that becomes a step has no
+// more variables than these.
+func (s *splitter) grouped(c *Call) *Call {
+	all := Factors(c)
+	first := slices.IndexFunc(all, func(f Expr) bool { a, ok := f.(*Access); return ok && s.sparse(a.Tensor) > 0 })
+	if first < 0 {
+		return c
+	}
+	entries := Vars(all[first])
+	beyond := func(f Expr) int {
+		if slices.ContainsFunc(Uses(f), func(v Var) bool { return !slices.Contains(entries, v) }) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(x, y Expr) int { return beyond(x) - beyond(y) })
+	return Product(all).(*Call)
+}
+
 func (s *splitter) casesOf(e Expr) cases {
 	switch e := e.(type) {
+	case *Call:
+		ways := make([]cases, len(e.Args))
+		for i, arg := range e.Args {
+			ways[i] = s.casesOf(arg)
+		}
+		return e.combined(ways)
 	case *Access:
 		if s.sparse(e.Tensor) == 0 {
 			return cases{some: 1}

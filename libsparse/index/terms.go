@@ -9,7 +9,7 @@ import (
 // Terms are the additive terms of e, with the factors of sums distributed over those: (A(i,j) + B(i,j)) * X(j,k) has two. It is e alone where there are
 // more than most.
 func Terms(e Expr, most int) []Expr {
-	if out := terms(e); len(out) <= most {
+	if out := terms(e, most); out != nil {
 		return out
 	}
 	return []Expr{e}
@@ -37,16 +37,23 @@ func sum(terms []Expr) Expr {
 	return out
 }
 
-func terms(e Expr) []Expr {
+// terms are the additive terms of e, nil where there are more than most: a product of n sums has at least 2^n.
+func terms(e Expr, most int) []Expr {
 	c, ok := e.(*Call)
 	if !ok || !c.additive() && !c.distributes() {
 		return []Expr{e}
 	}
-	args := make([][]Expr, len(c.Args))
+	args, number := make([][]Expr, len(c.Args)), 1
 	for i, arg := range c.Args {
 		args[i] = []Expr{arg}
 		if i == 0 || c.Op != dtype.Div {
-			args[i] = terms(arg)
+			args[i] = terms(arg, most)
+		}
+		if number *= len(args[i]); c.additive() {
+			number = len(slices.Concat(args...))
+		}
+		if args[i] == nil || number > most {
+			return nil
 		}
 	}
 	switch c.Op {

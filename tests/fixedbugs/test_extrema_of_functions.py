@@ -46,3 +46,18 @@ def test_products_have_it_too_where_columns_are_no_whole_vectors(columns: int) -
     expected = torch.autograd.grad(terms.amin(1).sum(), [a, b])
     torch.testing.assert_close(found[0].to_dense(), expected[0])
     torch.testing.assert_close(found[1], expected[1])
+
+
+def test_gradients_of_the_largest_of_four_are_compiled_in_time():
+    torch.manual_seed(0)
+    dense = [torch.rand(5, 6, dtype=torch.float64) * (torch.rand(5, 6) > 0.5) for _ in range(4)]
+    X = torch.rand(6, 3, dtype=torch.float64)
+    sparse = {f"A{k}": ls.tensor(D).requires_grad_() for k, D in enumerate(dense)}
+    text = "Y(i,k) = max(max(max(A0(i,j), A1(i,j)), A2(i,j)), A3(i,j)) * X(j,k)"
+    out = ls.evaluate(text, X=X, **sparse)
+    leaves = [D.clone().requires_grad_() for D in dense]
+    want = torch.stack(leaves).amax(0) @ X
+    torch.testing.assert_close(out, want)
+    found = torch.autograd.grad(out.square().sum(), list(sparse.values()))
+    for D, gradient, wanted in zip(dense, found, torch.autograd.grad(want.square().sum(), leaves), strict=True):
+        torch.testing.assert_close(gradient.to_dense(), wanted * (D != 0))
