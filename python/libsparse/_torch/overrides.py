@@ -5,13 +5,14 @@ from __future__ import annotations
 import copyreg
 import functools
 import importlib
+import itertools
 import operator
 import os
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -44,10 +45,23 @@ _lock = threading.RLock()  # signal handlers fork, too
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _enabled = False
 _nested = 0  # how many `override` blocks are open
-_saved: list[tuple[Any, str, Any, Any]] = []
-"""The places in torch with stand-ins: the place, the name, what was there, and the stand-in."""
-_replaced: list[tuple[Any, str, Any, Any]] = []
-"""The most that there have been: another library may have taken some away for a while."""
+
+
+class _Names(NamedTuple):
+    """Names in one place of torch, with what was there and with what stands in."""
+
+    place: Any
+    names: tuple[str, ...]
+    own: tuple[Any, ...]
+    stand_ins: tuple[Any, ...]
+    scripted: dict[int, str]
+    """What torch.jit.script, which knows operators by their identities, calls those that stand-ins stand in for."""
+
+
+_saved: list[_Names] = []
+"""The places in torch with stand-ins."""
+_replaced: list[_Names] = []
+"""Those with the most names that there have been: another library may have taken some away for a while."""
 
 
 def enable() -> None:
@@ -99,34 +113,64 @@ def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
         active = now_enabled or now_nested > 0
         places = _places_now() if active and not _saved else []
         _enabled, _nested = now_enabled, now_nested
-        for place, name, own, stand_in in places:
-            _saved.append((place, name, own, stand_in))
-            setattr(place, name, stand_in)
-            _name_for_scripts(stand_in)
+        for names in places:
+            _saved.append(names)
+            _put(names.place, zip(names.names, names.stand_ins, strict=True))
+            _builtins._get_builtin_table().update(names.scripted)
         if not active:
             while _saved:
-                place, name, original, stand_in = _saved.pop()
-                _builtins._get_builtin_table().pop(id(stand_in), None)
-                if vars(place).get(name) is not stand_in:
-                    continue  # another library has put its own function there since
-                if original is _MISSING:
-                    delattr(place, name)
-                else:
-                    setattr(place, name, original)
+                _put_back(_saved.pop())
+
+
+def _put(place: Any, objects: Iterable[tuple[str, Any]]) -> None:
+    """Puts objects where they stand in a place of torch, or takes away what is there where there was nothing."""
+    if not isinstance(place, type):
+        vars(place).update(objects)  # `setattr` of each takes five times as long, and a block changes hundreds
+        return
+    for name, found in objects:
+        if found is _MISSING:
+            delattr(place, name)
+        else:
+            setattr(place, name, found)
+
+
+def _put_back(names: _Names) -> None:
+    """Puts torch's own functions back, but where another library has put its own functions since."""
+    for key in names.scripted:
+        _builtins._get_builtin_table().pop(key, None)
+    found = map(vars(names.place).get, names.names)
+    ours = zip(names.names, names.own, names.stand_ins, found, strict=True)
+    _put(names.place, [(name, own) for name, own, stand_in, now in ours if now is stand_in])
 
 
 leave_alone(enable, disable, _change)  # a compiled function may switch: its graph breaks there
 
 
-def _places_now() -> list[tuple[Any, str, Any, Any]]:
+def _places_now() -> list[_Names]:
     """The places in torch that are replaced, with what is there: those of the last time, if that is still there."""
-    if _replaced and all(vars(place).get(name, _MISSING) is own for place, name, own, _ in _replaced):
+    if _replaced and all(_is_unchanged(names) for names in _replaced):
         return _replaced
     know_replaced()  # other libraries have put their own functions there
-    found = [(p, name, _torchs(vars(p).get(name, _MISSING)), stand_in) for p, name, stand_in in _places()]
-    if len(found) >= len(_replaced):
+    stand_ins: dict[Any, dict[str, Any]] = {}
+    for place, name, stand_in in _places():
+        stand_ins.setdefault(place, {})[name] = stand_in
+    found = [_names(place, named) for place, named in stand_ins.items()]
+    if sum(len(names.names) for names in found) >= sum(len(names.names) for names in _replaced):
         _replaced[:] = found
     return found
+
+
+def _names(place: Any, stand_ins: dict[str, Any]) -> _Names:
+    own = tuple(_torchs(vars(place).get(name, _MISSING)) for name in stand_ins)
+    operators = {id(s): _builtins._find_builtin(getattr(s, "__wrapped__", None)) for s in stand_ins.values()}
+    scripted = {key: name for key, name in operators.items() if name is not None}
+    return _Names(place, tuple(stand_ins), own, tuple(stand_ins.values()), scripted)
+
+
+def _is_unchanged(names: _Names) -> bool:
+    """Whether what was there is there."""
+    found = map(vars(names.place).get, names.names, itertools.repeat(_MISSING))
+    return all(map(operator.is_, found, names.own))
 
 
 def _places() -> Iterator[tuple[Any, str, Any]]:
@@ -160,13 +204,6 @@ def _routed(original: Callable[..., Any], way: bool | str) -> Callable[..., Any]
         vars(stand_in).update({name: getattr(original, name) for name in _SCRIPTED})
     leave_alone(otherwise, *(() if native else (stand_in,)))
     return stand_in
-
-
-def _name_for_scripts(stand_in: Any) -> None:
-    """Tells torch.jit.script, which knows operators by their identities, of what stands in the place of one."""
-    name = _builtins._find_builtin(getattr(stand_in, "__wrapped__", None))
-    if name is not None:
-        _builtins._get_builtin_table()[id(stand_in)] = name
 
 
 def _pickled(stand_in: Any) -> Any:
