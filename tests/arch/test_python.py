@@ -82,9 +82,11 @@ LAZY = {
     "_io/binsparse_files.py": {"binsparse"},
     "_io/matrix_market.py": {"libsparse._io"},  # its module in C
     "_io/scipy_npz.py": {"numpy"},
+    "_ops/assemble.py": {"libsparse._ops.arranging"},  # with the first coordinates
     "_ops/einsum.py": {"libsparse._ops.filled_products"},
     "_ops/evaluate.py": {"libsparse._ops.assignments"},
     "_ops/export.py": {"numpy", "scipy.sparse", "scipy.sparse.linalg"},
+    "_ops/layout_patterns.py": {"libsparse._ops.arranging"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_ops/operands.py": {"libsparse._storage.boxes"},  # with the first diagonal
     "_runtime/discovery.py": {"libsparse._runtime.rooms"},  # with the first result that is written before it is counted

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._lang import dtypes
-from libsparse._lang.errors import DtypeError, FormatError, ShapeError, ToolchainError
+from libsparse._lang.errors import FormatError, ShapeError, ToolchainError
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Einsum, Operand, Problem, product
-from libsparse._storage import checks, memory, ordinary, packing, sorting, threads, validate
-from libsparse._storage.conversion import first_values, inverse, taken
+from libsparse._storage import checks, memory, ordinary, sorting, threads, validate
+from libsparse._storage.conversion import first_values, inverse
 from libsparse._storage.fakes import is_fake, refuse_jit_trace
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
@@ -63,27 +63,10 @@ def assemble(
         return to_format(assemble(coords, values, shape, "coo", reduce), wanted)
     if any(map(is_fake, coords)):
         return tracing.operators[0].assemble(coords, values, shape, wanted, reduce)
-    levels = [coords[mode] for mode in wanted.order]
-    extents = [shape[mode] for mode in wanted.order]
-    rows = sorting.compress(levels, extents, threads.count()) if wanted in _COMPRESSED.values() else None
-    if rows is not None:
-        if values is not None and rows.order is not None:
-            values = _merged(values, rows.order, rows.again, rows.group, reduce)
-        size, arrays = torch.Size(shape), ((None, rows.pos), (None, rows.crd))
-        return _of_pattern(Pattern._of_kernel(wanted, size, *arrays, len(rows.crd), torch.int32), values)
-    dtype = packing.index_dtype(extents, levels[0].numel())
-    found = sorting.sort(levels, extents, dtype, threads.count())
-    levels = found.coords
-    if found.order is None:  # they may be the user's
-        levels = [c.to(dtype, copy=True) for c in levels]
-    elif values is not None:
-        values = _merged(values, found.order, found.again, found.group, reduce)
-    del found
-    itemsize = 1 if values is None else values.element_size()
-    built = packing.build_levels(wanted.writable, extents, levels, itemsize)
-    if values is not None and built.slots is not None:
-        values = packing.spread(values, built.slots, built.size)
-    packed = _of_pattern(Pattern(wanted.writable, shape, built.pos, built.crd), values)
+    from . import arranging  # with the first coordinates
+
+    found = arranging.arrange(coords, shape, wanted.writable, 1 if values is None else values.element_size())
+    packed = _of_pattern(found.pattern, None if values is None else found.values(values, reduce))
     return packed if wanted == wanted.writable or packed.sparsity.block else to_format(packed, wanted)
 
 
@@ -190,63 +173,6 @@ def _copied_densely(ndim: int) -> Problem:
     """The copy of a sparse tensor to a dense one."""
     letters = tuple(string.ascii_lowercase[:ndim])
     return product(Einsum((letters,), letters, Format("d" * ndim)))
-
-
-def _merged(values: Tensor, order: Tensor, again: Tensor, group: Tensor, reduce: str) -> Tensor:
-    """One value for each distinct entry; differentiable.
-
-    Args:
-        values: The values of all entries.
-        order: Where the first of each distinct entry is among them.
-        again: Where those are that came again, which as a rule are few.
-        group: The numbers of these among the distinct ones, in ascending order.
-        reduce: How the values of one entry are reduced.
-    """
-    if len(again) and reduce == "sum" and _is_summed(values):
-        owners = torch.empty(len(values), dtype=torch.int64, device="cpu")
-        owners[order], owners[again] = torch.arange(len(order), device="cpu"), group.to(torch.int64)
-        return values.new_zeros((len(order), *values.shape[1:])).index_add(0, owners, values)
-    firsts = taken(values, order)
-    if not len(again):
-        return firsts
-    group = group.to(torch.int64)
-    if reduce == "sum" and _is_exact(values.dtype):
-        return firsts.index_add_(0, group, taken(values, again))
-    places, member = torch.unique_consecutive(group, return_inverse=True)
-    several = torch.cat([firsts.index_select(0, places), taken(values, again)])
-    member = torch.cat([torch.arange(len(places), device="cpu"), member])
-    return firsts.index_copy(0, places, reduced(several, member, len(places), reduce))
-
-
-def _is_summed(values: Tensor) -> bool:
-    """Whether autograd follows a sum in the dtype of values: its gradient is one look-up, that of steps is four."""
-    followed = values.requires_grad and torch.is_grad_enabled()
-    return followed and _is_exact(values.dtype)
-
-
-def _is_exact(dtype: torch.dtype) -> bool:
-    """Whether sums are kept in the dtype of what is summed."""
-    return dtypes.accumulator(dtype) == dtype and dtype != torch.bool
-
-
-def reduced(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
-    """One value for each group of duplicates."""
-    wide = dtypes.accumulator(values.dtype)
-    if wide != values.dtype:
-        return reduced(values.to(wide), group, count, reduce).to(values.dtype)
-    if values.is_complex() and reduce != "sum":
-        if reduce != "mean":
-            raise DtypeError(f"from_coo: reduce={reduce!r} is not defined for duplicates of {values.dtype}; use sum")
-        number = torch.bincount(group, minlength=count)
-        return reduced(values, group, count, "sum") / number
-    if reduce == "sum" and values.dtype != torch.bool:
-        return values.new_zeros((count, *values.shape[1:])).index_add(0, group, values)
-    if values.dtype == torch.bool:  # products and minima are true where all are, others where any is
-        kind = reduce if reduce in ("prod", "min", "amin") else "max"
-        return reduced(values.to(torch.uint8), group, count, kind).to(torch.bool)
-    group = group.reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
-    zeros = values.new_zeros((count, *values.shape[1:]))
-    return zeros.scatter_reduce(0, group, values, REDUCTIONS[reduce], include_self=False)
 
 
 def pattern_from_levels(

@@ -10,12 +10,12 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from libsparse._lang.records import NamedTuple
-from libsparse._storage import checks, ordinary, packing, validate
+from libsparse._storage import checks, ordinary, validate
 from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from .assemble import assemble, pattern_from_levels
+from .assemble import pattern_from_levels
 
 values_of = Tensor.values  # torch's own, also under ls.enable()
 
@@ -72,6 +72,13 @@ def copies(arrays: Sequence[Tensor], copied: bool | torch.dtype) -> tuple[Tensor
     with ordinary.not_seen(arrays[0]):
         dtype = torch.int64 if arrays[0].dtype is torch.int64 or copied is torch.int64 else torch.int32
         return tuple([array.clone() if copied is True or array.dtype is dtype else array.to(dtype) for array in arrays])
+
+
+def known_copies(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Copies of index arrays, which are read as the pattern that these have."""
+    made = copies(arrays, True)
+    remember(name, look_up(name, shape, arrays).pattern, made, True)
+    return made
 
 
 def raw_values(source: Tensor) -> Tensor:
@@ -191,17 +198,19 @@ def _same_entries(shape: torch.Size, indices: Tensor, versions: tuple[int, ...])
 
 @torch.inference_mode(False)
 def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tuple[int, ...]) -> _Known:
+    from . import arranging  # with the first coordinates
+
     private = [validate.index_array("indices", a, a.ndim, copy=name == "coo") for a in arrays]
     slots = indices = None
     if name == "coo":
         for mode, row in enumerate(private[0]):
             place = f"shape {tuple(shape)}, layout torch.sparse_coo"
             validate.bounds(f"indices[{mode}]", row, shape[mode], meaning=place)
-        pattern = assemble(list(private[0].to(torch.int64)), None, shape, "coo").sparsity
+        found = arranging.arrange(list(private[0].to(torch.int64)), shape, Format("coo").resolve(len(shape)), 1)
+        pattern = found.pattern
         indices = pattern.coordinates()
-        if pattern.nnz != private[0].shape[1] or not torch.equal(indices, private[0]):
-            indices = private[0]
-            slots, _ = packing.locate(list(indices), list(pattern.coordinates()), shape)
+        if found.order is not None:
+            indices, slots = private[0], found.owners
     elif len(shape) == 3:
         pattern = _batched(name, shape, *private)
     else:

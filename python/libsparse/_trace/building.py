@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from libsparse._ops.arranging import reduced
 from libsparse._ops.assemble import assemble as assemble_eagerly
-from libsparse._ops.assemble import reduced
 from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, packing, validate
 from libsparse._storage.format import Format

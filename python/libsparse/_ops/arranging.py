@@ -1,0 +1,203 @@
+"""How coordinates in any order become a pattern, and values those of its entries; what comes again is sorted once.
+
+A program that assembles a matrix in each step of a loop, as of a mesh or of a graph whose weights change, passes the
+same coordinates each time, often in new arrays. What has come twice is kept, and coordinates are compared with it,
+which takes a tenth of sorting them; the tensor gets the pattern that it had, with all that is prepared for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from libsparse._lang import dtypes
+from libsparse._lang.errors import DtypeError
+from libsparse._lang.records import cached_property
+from libsparse._storage import packing, sorting, threads
+from libsparse._storage.conversion import taken
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
+
+_SAMPLED = 4  # coordinates of each mode that tell most lists from each other
+_SEEN = 64  # lists that are remembered
+_KEPT = 1 << 22  # coordinates of all modes and lists together, 32 MiB at most
+_TORCHS = {"max": "amax", "min": "amin"}  # torch's names of reductions, where they are others
+_ROWS = tuple(Format(name).resolve(2) for name in ("csr", "csc"))
+
+
+class Arranged:
+    """The pattern of a list of coordinates, and how values of the list become values of the pattern.
+
+    Attributes:
+        pattern: The pattern.
+        order: Where the first of each distinct entry is in the list; None where the list is sorted.
+        again: Where those are that came again, which as a rule are few.
+        group: The numbers of these among the distinct entries, in ascending order.
+        slots: Where the pattern stores the distinct entries; None where it has no padding.
+        size: The length of the pattern's array of values.
+    """
+
+    def __init__(
+        self,
+        pattern: Pattern,
+        found: sorting.Sorted | sorting.Rows,
+        slots: Tensor | None = None,
+        size: int = 0,
+    ) -> None:
+        self.pattern, self.slots, self.size = pattern, slots, size
+        self.order, self.again, self.group = found.order, found.again, found.group
+
+    @cached_property
+    def owners(self) -> Tensor:
+        """The distinct entry of each place in the list."""
+        assert self.order is not None
+        count = len(self.order)
+        owners = torch.empty(count + len(self.again), dtype=torch.int64, device="cpu")
+        owners[self.order], owners[self.again] = torch.arange(count, device="cpu"), self.group.to(torch.int64)
+        return owners
+
+    def values(self, given: Tensor, reduce: str) -> Tensor:
+        """The values of the pattern, of those of the list; differentiable.
+
+        Args:
+            given: (places of the list, ...).
+            reduce: How the values of one entry are reduced.
+        """
+        values = given if self.order is None else self._merged(given, self.order, reduce)
+        return values if self.slots is None else packing.spread(values, self.slots, self.size)
+
+    def _merged(self, values: Tensor, order: Tensor, reduce: str) -> Tensor:
+        """One value for each distinct entry."""
+        if len(self.again) and reduce == "sum" and _is_summed(values):
+            return values.new_zeros((len(order), *values.shape[1:])).index_add(0, self.owners, values)
+        firsts = taken(values, order)
+        if not len(self.again):
+            return firsts
+        group = self.group.to(torch.int64)
+        if reduce == "sum" and _is_exact(values.dtype):
+            return firsts.index_add_(0, group, taken(values, self.again))
+        places, member = torch.unique_consecutive(group, return_inverse=True)
+        several = torch.cat([firsts.index_select(0, places), taken(values, self.again)])
+        member = torch.cat([torch.arange(len(places), device="cpu"), member])
+        return firsts.index_copy(0, places, reduced(several, member, len(places), reduce))
+
+
+def _is_summed(values: Tensor) -> bool:
+    """Whether autograd follows a sum in the dtype of values: its gradient is one look-up, that of steps is four."""
+    followed = values.requires_grad and torch.is_grad_enabled()
+    return followed and _is_exact(values.dtype)
+
+
+def _is_exact(dtype: torch.dtype) -> bool:
+    """Whether sums are kept in the dtype of what is summed."""
+    return dtypes.accumulator(dtype) == dtype and dtype != torch.bool
+
+
+def reduced(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
+    """One value for each group of duplicates."""
+    wide = dtypes.accumulator(values.dtype)
+    if wide != values.dtype:
+        return reduced(values.to(wide), group, count, reduce).to(values.dtype)
+    if values.is_complex() and reduce != "sum":
+        if reduce != "mean":
+            raise DtypeError(f"from_coo: reduce={reduce!r} is not defined for duplicates of {values.dtype}; use sum")
+        number = torch.bincount(group, minlength=count)
+        return reduced(values, group, count, "sum") / number
+    if reduce == "sum" and values.dtype != torch.bool:
+        return values.new_zeros((count, *values.shape[1:])).index_add(0, group, values)
+    if values.dtype == torch.bool:  # products and minima are true where all are, others where any is
+        kind = reduce if reduce in ("prod", "min", "amin") else "max"
+        return reduced(values.to(torch.uint8), group, count, kind).to(torch.bool)
+    group = group.reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
+    zeros = values.new_zeros((count, *values.shape[1:]))
+    return zeros.scatter_reduce(0, group, values, _TORCHS.get(reduce, reduce), include_self=False)
+
+
+class _Seen:
+    """A list of coordinates that has come; from the second time on with a copy of it, and with what it became."""
+
+    __slots__ = ("arranged", "coords", "versions")
+
+    def __init__(self, coords: Sequence[Tensor] = (), arranged: Arranged | None = None) -> None:
+        self.coords, self.arranged = [c.clone() for c in coords], arranged
+        self.versions = () if arranged is None else _versions(arranged.pattern)
+
+    def has(self, coords: Sequence[Tensor]) -> bool:
+        """Whether the list has these coordinates, and nobody has written to the arrays of its pattern."""
+        same = self.arranged is not None and self.versions == _versions(self.arranged.pattern)
+        return same and all(map(torch.equal, coords, self.coords))
+
+
+_seen: dict[tuple[object, ...], _Seen] = {}
+"""The lists that came last, by what tells them from others at a glance."""
+
+
+def arrange(coords: Sequence[Tensor], shape: Sequence[int], format: Format, itemsize: int) -> Arranged:
+    """The pattern of coordinates: that of the last time, where they come again.
+
+    Args:
+        coords: One array of integers for each mode, which may be the user's.
+        shape: The shape.
+        format: A format that can be written, of no dense tensor.
+        itemsize: Bytes of a value.
+    """
+    levels, extents = [coords[mode].contiguous() for mode in format.order], [shape[mode] for mode in format.order]
+    key = _key(levels, extents, format)
+    if key is None:
+        return _arranged(levels, extents, shape, format, itemsize)
+    seen = _seen.pop(key, None)
+    if seen is not None and seen.arranged is not None and seen.has(levels):
+        _seen[key] = seen
+        return seen.arranged
+    arranged = _arranged(levels, extents, shape, format, itemsize)
+    again = seen is not None and seen.arranged is None  # of many lists that look alike, not each is copied
+    _seen[key] = _Seen(levels, arranged) if again and arranged.size <= 2 * len(levels[0]) else _Seen()
+    _forget()
+    return arranged
+
+
+def _key(levels: list[Tensor], extents: list[int], format: Format) -> tuple[object, ...] | None:
+    """What tells a list from most others; None of those that aren't kept."""
+    count = levels[0].numel()
+    if (
+        not 0 < count * len(levels) <= _KEPT
+        or torch.is_inference_mode_enabled()
+        or not all(map(sorting.is_plain, levels))
+    ):
+        return None
+    step = count // _SAMPLED + 1
+    return format, *extents, count, *[(c.dtype, *c[::step].tolist()) for c in levels]
+
+
+def _versions(pattern: Pattern) -> tuple[int, ...]:
+    return tuple([a._version for a in (*pattern.pos, *pattern.crd) if a is not None])
+
+
+def _forget() -> None:
+    """Forgets the lists that came long ago, where there are too many or they are too long."""
+    kept = sum([len(c) for seen in list(_seen.values()) for c in seen.coords])
+    for old in list(_seen)[:-1]:
+        if len(_seen) <= _SEEN and kept <= _KEPT:
+            break
+        gone = _seen.pop(old, None)
+        kept -= 0 if gone is None else sum(map(len, gone.coords))
+
+
+def _arranged(
+    levels: list[Tensor], extents: list[int], shape: Sequence[int], format: Format, itemsize: int
+) -> Arranged:
+    """Sorts coordinates, one array a level, and packs them."""
+    rows = sorting.compress(levels, extents, threads.count()) if format in _ROWS else None
+    if rows is not None:
+        arrays = (None, rows.pos), (None, rows.crd)
+        pattern = Pattern._of_kernel(format, torch.Size(shape), *arrays, len(rows.crd), torch.int32)
+        return Arranged(pattern, rows, None, len(rows.crd))
+    dtype = packing.index_dtype(extents, levels[0].numel())
+    found = sorting.sort(levels, extents, dtype, threads.count())
+    moved = found.coords
+    if found.order is None:  # they may be the user's
+        moved = [c.to(dtype, copy=True) for c in moved]
+    built = packing.build_levels(format, extents, moved, itemsize)
+    return Arranged(Pattern(format, shape, built.pos, built.crd), found, built.slots, built.size)
