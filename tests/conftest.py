@@ -15,6 +15,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 import pytest
 import torch
 from libsparse._compiler import native
+from libsparse._ops import arranging
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -44,3 +45,9 @@ def _seed() -> None:
         torch.manual_seed(0)
     else:  # without a GPU, torch keeps each such call with its traceback, for the time when it finds one
         torch.default_generator.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_seen() -> None:
+    """Patterns of a test are new, also where another test had the same coordinates."""
+    arranging._seen.clear()

@@ -12,11 +12,6 @@ import libsparse as ls
 COUNT, SHAPE = 300, (40, 30)
 
 
-@pytest.fixture(autouse=True)
-def nothing_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arranging, "_seen", {})
-
-
 def triplets(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
     rows = torch.randint(SHAPE[0], (COUNT,), generator=generator)

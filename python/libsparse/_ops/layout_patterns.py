@@ -30,6 +30,7 @@ class _Known(NamedTuple):
     Attributes:
         pattern: The pattern.
         slots: Where each value of the tensor belongs, where it has duplicates or is not sorted; else None.
+        firsts: One of the values of each entry, where there are slots; else None.
         indices: A copy of the indices of a COO tensor, as they came; None of other layouts.
         storages: The storages of the index arrays, weakly: arrays that nobody else holds are forgotten, and
             no other storage can have their address before.
@@ -38,6 +39,7 @@ class _Known(NamedTuple):
 
     pattern: Pattern
     slots: Tensor | None
+    firsts: Tensor | None
     indices: Tensor | None
     storages: tuple[StorageWeakRef, ...]
     versions: tuple[int, ...]
@@ -111,7 +113,7 @@ def look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], *, compare
     own, storages = _written.get((key, versions), (_nothing, ()))
     pattern = None if any(storage.expired() for storage in storages) else own()
     if pattern is not None and (not compared or _has(pattern, None, arrays)):
-        return _Known(pattern, None, None, (), versions)
+        return _Known(pattern, None, None, None, (), versions)
     found = _same_entries(shape, arrays[0], versions) if name == "coo" else None
     for gone in [k for k, known in list(_known.items()) if known.expired()]:
         _known.pop(gone, None)
@@ -201,7 +203,7 @@ def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tu
     from . import arranging  # with the first coordinates
 
     private = [validate.index_array("indices", a, a.ndim, copy=name == "coo") for a in arrays]
-    slots = indices = None
+    slots = firsts = indices = None
     if name == "coo":
         for mode, row in enumerate(private[0]):
             place = f"shape {tuple(shape)}, layout torch.sparse_coo"
@@ -210,12 +212,12 @@ def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tu
         pattern = found.pattern
         indices = pattern.coordinates()
         if found.order is not None:
-            indices, slots = private[0], found.owners
+            indices, slots, firsts = private[0], found.owners, found.order
     elif len(shape) == 3:
         pattern = _batched(name, shape, *private)
     else:
         pattern = pattern_from_levels(name, shape, [None, private[0]], [None, private[1]], called=_names(name))
-    return _Known(pattern, slots, indices, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
+    return _Known(pattern, slots, firsts, indices, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
 
 
 def _batched(name: str, shape: torch.Size, starts: Tensor, indices: Tensor) -> Pattern:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -20,12 +20,12 @@ from libsparse._storage.pattern import Pattern
 
 from . import nodes
 from .assemble import to_dense, to_format
-from .layout_patterns import copies, index_arrays, look_up, of_blocks, raw_values, remember, values_of
+from .layout_patterns import copies, index_arrays, known_copies, look_up, of_blocks, raw_values, remember, values_of
 
 _FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
 _BATCHES = {torch.sparse_csr: "dds", torch.sparse_csc: "dds:0,2,1"}
 _BLOCKED = {torch.sparse_bsr: "bsr", torch.sparse_bsc: "bsc"}
-_to_coo = Tensor.to_sparse_coo  # torch's own, also under ls.enable()
+_to_coo: Callable[[Tensor], Tensor] = Tensor.to_sparse_coo  # torch's own, also under ls.enable()
 _MATRICES = {layout: Format(name).resolve(2) for layout, name in _FORMATS.items()}
 LAYOUTS = frozenset({*_FORMATS, *_BLOCKED})
 
@@ -103,7 +103,7 @@ def _gradient_layout(source: Tensor) -> torch.layout:
     """
     if source.layout is not torch.sparse_csr or source.is_leaf:
         return torch.sparse_csr if source.layout is torch.sparse_csr else torch.sparse_coo
-    keeps = type(source.grad_fn) is _Followed._backward_cls or nodes.keeps(source.grad_fn, LAYOUTS)
+    keeps = getattr(source.grad_fn, "reads_layouts", False) or nodes.keeps(source.grad_fn, LAYOUTS)
     return torch.sparse_csr if keeps else torch.sparse_coo
 
 
@@ -137,7 +137,8 @@ def _gradient(ctx: Any, grad: Tensor) -> Tensor:
     """The gradient of a sparse tensor from that of its values."""
     source, layout = ctx.source, ctx.source.layout
     if layout is torch.sparse_csr and ctx.layout is layout:
-        return _tensor(layout, copies(ctx.arrays, True), grad.reshape(values_of(source).shape), source.shape)
+        arrays = known_copies("csr", source.shape[: source.ndim - source.dense_dim()], ctx.arrays)
+        return _tensor(layout, arrays, grad.reshape(values_of(source).shape), source.shape)
     if ctx.leaf is not None and (leaf := ctx.leaf()) is not None:
         _keep_layout_of_grad(leaf)
     grad = grad.reshape(raw_values(source).shape)
@@ -146,11 +147,10 @@ def _gradient(ctx: Any, grad: Tensor) -> Tensor:
     if layout is torch.sparse_coo:
         # Duplicates of an entry have one gradient, as in torch.
         known = look_up("coo", source.shape[: source.sparse_dim()], ctx.arrays)
-        if known.slots is not None:
-            grad = grad.new_zeros((known.pattern.size, *grad.shape[1:])).index_copy(0, known.slots, grad)
+        if known.firsts is not None:
+            grad = grad.index_select(0, known.firsts)
         return _tensor(torch.sparse_coo, [known.pattern.coordinates()], grad, source.shape)
-    found: Tensor = _to_coo(_tensor(layout, ctx.arrays, grad.reshape(values_of(source).shape), source.shape))
-    return found
+    return _to_coo(_tensor(layout, ctx.arrays, grad.reshape(values_of(source).shape), source.shape))
 
 
 def _keep_layout_of_grad(leaf: Tensor) -> None:
@@ -185,7 +185,7 @@ class _Followed(torch.autograd.Function):
 
     @staticmethod
     def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.pattern = inputs[1]
+        ctx.pattern, ctx.reads_layouts = inputs[1], True
         ctx.set_materialize_grads(False)
 
     @staticmethod

@@ -26,6 +26,7 @@ from libsparse._tensor.sparse_tensor import SparseTensor
 from libsparse._trace.tracers import leave_alone
 
 from . import functions  # noqa: F401  # importing them fills `overridable`
+from .layout_constructors import CONSTRUCTORS, following
 from .registry import getter, know_replaced, overridable
 from .routed_calls import PROPERTIES, run, run_product, run_shared
 from .wrapped import kept
@@ -181,6 +182,9 @@ def _places() -> Iterator[tuple[Any, str, Any]]:
             found = _torchs(getattr(place, name, None))
             if id(found) in overridable:
                 yield place, name, _routed(found, overridable[id(found)])
+    for name, position in CONSTRUCTORS.items():
+        original = _torchs(getattr(torch, name))
+        yield torch, name, _constructing(original, position)
     for name in PROPERTIES:
         yield Tensor, name, property(_routed(getter(name), "compressed"))
 
@@ -194,8 +198,22 @@ def _torchs(found: Any) -> Any:
 def _routed(original: Callable[..., Any], way: bool | str) -> Callable[..., Any]:
     """What stands in the place of a function of torch's, the same each time."""
     otherwise = _computing(original) if way is True else _sharing(original, compressed_only=way == "compressed")
+    return _stand_in(original, original, otherwise)
+
+
+@functools.cache
+def _constructing(original: Callable[..., Any], position: int) -> Callable[..., Any]:
+    """What stands in the place of a constructor of torch's, the same each time."""
+    otherwise = following(original, position)
+    return _stand_in(original, otherwise, otherwise)
+
+
+def _stand_in(
+    original: Callable[..., Any], where_dense: Callable[..., Any], otherwise: Callable[..., Any]
+) -> Callable[..., Any]:
+    """What stands in the place of a function of torch's, and computes calls of dense operands by another function."""
     make = _stand_in_in_python if native is None else native.StandIn
-    stand_in: Callable[..., Any] = make(original, otherwise)
+    stand_in: Callable[..., Any] = make(where_dense, otherwise)
     functools.update_wrapper(stand_in, original)
     # torch.compile traces what torch has: its own sparse tensors in a graph are its own affair.
     vars(stand_in)["_torchdynamo_inline"] = original
