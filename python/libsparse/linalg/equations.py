@@ -14,6 +14,7 @@ import libsparse as ls
 from . import krylov, single
 from .checks import count, scaled, square_matrix, taken, tolerance, vector
 
+_Method = Callable[[krylov.System, Tensor], Tensor]
 _RESTART = 30  # steps of GMRES whose vectors are kept
 
 _METHODS = ("cg", "gmres", "bicgstab", "direct")
@@ -155,17 +156,24 @@ def _iterate(matrix: ls.SparseTensor, b: Tensor, start: Tensor, setting: _Settin
     b, start = b / sizes, start / sizes / factor
     within = (setting.rtol * torch.linalg.vector_norm(b, dim=0)).maximum(setting.atol / sizes)
     inverse = None if setting.inverse is None else (lambda x: setting.inverse(x) / factor)
-    if setting.method == "gmres":
-        multiply = (lambda x: (matrix @ x[:, 0])[:, None]) if b.shape[1] == 1 else (lambda x: matrix @ x)
-        x = krylov.gmres(krylov.System(multiply, inverse, b, within, setting.maxiter), start, _RESTART)
-    elif b.shape[1] == 1:
+    if b.shape[1] == 1:
         one = None if inverse is None else (lambda x: inverse(x[:, None])[:, 0])
         system = krylov.System(lambda x: matrix @ x, one, b[:, 0], within, setting.maxiter)
-        x = {"cg": single.cg, "bicgstab": single.bicgstab}[setting.method](system, start[:, 0])[:, None]
-    else:
-        system = krylov.System(lambda x: matrix @ x, inverse, b, within, setting.maxiter)
-        x = {"cg": krylov.cg, "bicgstab": krylov.bicgstab}[setting.method](system, start)
-    return x * factor * sizes
+        return _ONE[setting.method](system, start[:, 0])[:, None] * factor * sizes
+    system = krylov.System(lambda x: matrix @ x, inverse, b, within, setting.maxiter)
+    return _SEVERAL[setting.method](system, start) * factor * sizes
+
+
+_ONE: dict[str, _Method] = {
+    "cg": single.cg,
+    "bicgstab": single.bicgstab,
+    "gmres": lambda system, x: single.gmres(system, x, _RESTART),
+}
+_SEVERAL: dict[str, _Method] = {
+    "cg": krylov.cg,
+    "bicgstab": krylov.bicgstab,
+    "gmres": lambda system, x: krylov.gmres(system, x, _RESTART),
+}
 
 
 class _Called:

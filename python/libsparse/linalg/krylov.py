@@ -16,7 +16,7 @@ from .convergence import ConvergenceError
 
 Map = Callable[[Tensor], Tensor]
 
-_LOST = 0.1  # the share of a vector that is left of it below which it is made orthogonal a second time
+LOST = 0.1  # the share of a vector that is left of it below which it is made orthogonal a second time
 
 
 class System(NamedTuple):
@@ -196,7 +196,7 @@ def _orthogonalise(vectors: Tensor, basis: Tensor, scale: Tensor) -> Tensor:
         parts = torch.bmm(basis, vectors.conj().resolve_conj()[:, :, None]).conj().resolve_conj()
         vectors[:, None].baddbmm_(parts.mT, basis, alpha=-1)
         shares += parts[:, :, 0]
-        if not bool((torch.linalg.vector_norm(vectors, dim=1) < _LOST * scale).any()):
+        if not bool((torch.linalg.vector_norm(vectors, dim=1) < LOST * scale).any()):
             break
     return shares
 
