@@ -221,6 +221,12 @@ func (e *emitter) cast(x *ir.Cast) (string, int) {
 // widened is a vector converted to another type. Integers are widened twofold at a time, for which processors have instructions: what is wider at once GCC
 // converts element by element.
 func (e *emitter) widened(text string, from, to ir.Type) string {
+	if to.Elem.Size() >= 4 && hasByteInstruction(from) {
+		text, from = fmt.Sprintf("%s(%s)", e.uses.widenBytes(from), text), ir.Type{Elem: dtype.I32, Lanes: from.Lanes}
+		if to == from {
+			return text
+		}
+	}
 	for n := 2 * from.Elem.Size(); (from.Elem.IsInt() || from.Elem == dtype.Bool) && n < to.Elem.Size(); n *= 2 {
 		step := ir.Type{Elem: map[int]dtype.T{2: dtype.I16, 4: dtype.I32}[n], Lanes: to.Lanes}
 		text = fmt.Sprintf("__builtin_convertvector(%s, %s)", text, e.uses.vector(step))

@@ -53,7 +53,7 @@ var helperWriters = map[string]func(helper) string{
 	"reduce": helper.reduction, gatherAll: helper.gatherText, gatherAdjacent: helper.gatherText, gatherPresent: helper.gatherText, gatherNarrow: helper.gatherNarrowText,
 	atOnce + gatherAll: helper.atOnceText, atOnce + gatherAdjacent: helper.atOnceText, atOnce + gatherPresent: helper.atOnceText, atOnce + gatherNarrow: helper.atOnceText, "stream": helper.streamText,
 	anyNegative: helper.negativesText, allNegative: helper.negativesText,
-	widening: helper.conversion, plainWidening: helper.conversion, narrowing: helper.conversion,
+	wideningBytes: helper.bytesText, widening: helper.conversion, plainWidening: helper.conversion, narrowing: helper.conversion,
 }
 
 // template is the text of h before its words in capitals are replaced.

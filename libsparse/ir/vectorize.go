@@ -245,6 +245,10 @@ func (x vectorizer) cast(e *Cast, v *Var, lanes int) (Expr, bool) {
 	if c, ok := e.X.(*Compare); ok {
 		return x.comparison(c, e.To, v, lanes)
 	}
+	if l, ok := e.X.(*Load); ok && l.Array.Elem == dtype.Bool && consecutive(l.Index, v) {
+		// Bytes of truth values are numbers: nothing else is done with them than to convert them.
+		return &Cast{X: &Load{Array: l.Array, Index: l.Index, Lanes: lanes}, To: e.To}, x.Vectorizes("", e.To)
+	}
 	arg, ok := x.expr(e.X, v, lanes)
 	return &Cast{X: arg, To: e.To}, ok && x.Vectorizes("", e.To) && x.Vectorizes("", e.X.Type().Elem)
 }
