@@ -22,7 +22,7 @@ from .threads import shared, team
 _KEY_LIMIT = 2**63 - 1
 MODES = 16  # of coordinates that C can read
 _SLOW = 1 << 20  # entries that may take a second
-_MANY = 1 << 14  # entries from which on C is worth its call
+_MANY = 1 << 14  # entries from which on a second thread is worth its start
 _WINDOW, _LONG = 64, 255  # rows that are sorted by their lengths together, and the length from which on they are alike
 _INDICES = (torch.int32, torch.int64)
 _ANY, _WEAK, _STRICT = 0, 1, 2  # orders of coordinates: none, ascending, and without repeats
@@ -93,7 +93,7 @@ def sort(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, t
 def _moved(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, threads: int) -> Sorted:
     count, radix = coords[0].numel(), in_c()
     coords = [c.contiguous() for c in coords]
-    if radix is not None and len(coords) <= MODES and _MANY <= count <= INT32_MAX and all(map(is_plain, coords)):
+    if radix is not None and len(coords) <= MODES and 0 < count <= INT32_MAX and all(map(is_plain, coords)):
         moved = [torch.empty(count, dtype=dtype, device="cpu") for _ in coords]
         place = torch.empty(count, dtype=torch.int32, device="cpu")
         given = addresses(coords), tuple(extents), addresses(moved), place.data_ptr()
