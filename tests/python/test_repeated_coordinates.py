@@ -90,9 +90,9 @@ def test_few_lists_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(2):
             ls.from_coo(*triplets(seed), SHAPE)
     assert sum(seen.arranged is not None for seen in arranging._seen.values()) == 5
-    monkeypatch.setattr(arranging, "_SEEN", 3)
-    ls.from_coo(*triplets(99), SHAPE)
-    assert len(arranging._seen) == 3
+    for seed in range(100, 200):
+        ls.from_coo(*triplets(seed), SHAPE)
+    assert len(arranging._seen) == arranging._SEEN
 
 
 def test_nothing_of_inference_is_kept() -> None:

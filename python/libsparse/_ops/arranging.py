@@ -153,8 +153,13 @@ def arrange(coords: Sequence[Tensor], shape: Sequence[int], format: Format, item
         return seen.arranged
     arranged = _arranged(levels, extents, shape, format, itemsize)
     again = seen is not None and seen.arranged is None  # of many lists that look alike, not each is copied
-    _seen[key] = _Seen(levels, arranged) if again and arranged.size <= 2 * len(levels[0]) else _Seen()
-    _forget()
+    if again and arranged.size <= 2 * len(levels[0]):
+        _seen[key] = _Seen(levels, arranged)
+        _forget_long()
+    else:
+        _seen[key] = _Seen()
+    if len(_seen) > _SEEN:
+        _seen.pop(next(iter(_seen), key), None)
     return arranged
 
 
@@ -175,11 +180,11 @@ def _versions(pattern: Pattern) -> tuple[int, ...]:
     return tuple([a._version for a in (*pattern.pos, *pattern.crd) if a is not None])
 
 
-def _forget() -> None:
-    """Forgets the lists that came long ago, where there are too many or they are too long."""
+def _forget_long() -> None:
+    """Forgets the lists that came long ago, where they are too long together."""
     kept = sum([len(c) for seen in list(_seen.values()) for c in seen.coords])
     for old in list(_seen)[:-1]:
-        if len(_seen) <= _SEEN and kept <= _KEPT:
+        if kept <= _KEPT:
             break
         gone = _seen.pop(old, None)
         kept -= 0 if gone is None else sum(map(len, gone.coords))
