@@ -74,6 +74,21 @@ def test_arrays_of_a_pattern_that_somebody_wrote_to_are_not_used_again() -> None
     torch.testing.assert_close(ls.from_coo(indices, values, SHAPE).to_dense(), dense(indices, values))
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_rows_that_come_again_have_one_pattern(dtype: torch.dtype) -> None:
+    indices, values = triplets()
+    A = ls.from_coo(indices, values, SHAPE)
+    starts, columns = A.crow_indices().to(dtype, copy=True), A.col_indices().to(dtype, copy=True)
+    found = [ls.from_csr(starts.clone(), columns.clone(), n * A.values(), SHAPE) for n in range(1, 5)]
+    for n, B in enumerate(found):
+        torch.testing.assert_close(B.to_dense(), (n + 1) * A.to_dense())
+    assert found[1].pattern is found[3].pattern is not found[0].pattern
+    columns[0] = 99
+    with pytest.raises(ls.IndexBoundsError):
+        ls.from_csr(starts, columns, A.values(), SHAPE)
+    assert ls.from_csc(starts, A.col_indices(), A.values(), SHAPE[::-1]).format == "csc"
+
+
 def test_indices_out_of_range_are_refused_after_right_ones() -> None:
     indices, values = triplets()
     for _ in range(3):
@@ -89,7 +104,7 @@ def test_few_lists_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(20):
         for _ in range(2):
             ls.from_coo(*triplets(seed), SHAPE)
-    assert sum(seen.arranged is not None for seen in arranging._seen.values()) == 5
+    assert sum(seen.made is not None for seen in arranging._seen.values()) == 5
     for seed in range(100, 200):
         ls.from_coo(*triplets(seed), SHAPE)
     assert len(arranging._seen) == arranging._SEEN

@@ -7,7 +7,8 @@ which takes a tenth of sorting them; the tensor gets the pattern that it had, wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,8 +22,8 @@ from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 _SAMPLED = 4  # coordinates of each mode that tell most lists from each other
-_SEEN = 64  # lists that are remembered
-_KEPT = 1 << 22  # coordinates of all modes and lists together, 32 MiB at most
+_SEEN = 64  # lists, or pairs of arrays, that are remembered
+_KEPT = 1 << 22  # numbers of all of them together, 32 MiB at most
 _TORCHS = {"max": "amax", "min": "amin"}  # torch's names of reductions, where they are others
 _ROWS = tuple(Format(name).resolve(2) for name in ("csr", "csc"))
 
@@ -116,22 +117,22 @@ def reduced(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
 
 
 class _Seen:
-    """A list of coordinates that has come; from the second time on with a copy of it, and with what it became."""
+    """Index arrays that have come; from the second time on with copies of them, and with what was made of them."""
 
-    __slots__ = ("arranged", "coords", "versions")
+    __slots__ = ("arrays", "made", "versions")
 
-    def __init__(self, coords: Sequence[Tensor] = (), arranged: Arranged | None = None) -> None:
-        self.coords, self.arranged = [c.clone() for c in coords], arranged
-        self.versions = () if arranged is None else _versions(arranged.pattern)
+    def __init__(self, arrays: Sequence[Tensor] = (), made: Arranged | Pattern | None = None) -> None:
+        self.arrays, self.made = [a.clone() for a in arrays], made
+        self.versions = () if made is None else _versions(made)
 
-    def has(self, coords: Sequence[Tensor]) -> bool:
-        """Whether the list has these coordinates, and nobody has written to the arrays of its pattern."""
-        same = self.arranged is not None and self.versions == _versions(self.arranged.pattern)
-        return same and all(map(torch.equal, coords, self.coords))
+    def has(self, arrays: Sequence[Tensor]) -> bool:
+        """Whether it is of these arrays, and nobody has written to those of the pattern."""
+        same = self.made is not None and self.versions == _versions(self.made)
+        return same and all(map(torch.equal, arrays, self.arrays))
 
 
 _seen: dict[tuple[object, ...], _Seen] = {}
-"""The lists that came last, by what tells them from others at a glance."""
+"""What came last, by what tells it from others at a glance."""
 
 
 def arrange(coords: Sequence[Tensor], shape: Sequence[int], format: Format, itemsize: int) -> Arranged:
@@ -144,61 +145,89 @@ def arrange(coords: Sequence[Tensor], shape: Sequence[int], format: Format, item
         itemsize: Bytes of a value.
     """
     levels, extents = [coords[mode].contiguous() for mode in format.order], [shape[mode] for mode in format.order]
-    key = _key(levels, extents, format)
+    made: Arranged = _again(
+        (format, *extents),
+        levels,
+        lambda: _arranged(levels, extents, shape, format, itemsize),
+        lambda made: bool(made.size <= 2 * len(levels[0])),  # and not with far more padding than entries
+    )
+    return made
+
+
+def rows(
+    format: Format, shape: torch.Size, pos: Any, crd: Any, check: bool, make: Callable[[], Pattern | None]
+) -> Pattern | None:
+    """What is made of the arrays of compressed rows or columns: the pattern of the last time, where they come again.
+
+    Args:
+        format: The format.
+        shape: The shape.
+        pos: What the user has for positions.
+        crd: And for coordinates.
+        check: Whether they are checked.
+        make: Makes the pattern; None where something is unusual or wrong.
+    """
+    if type(pos) is not Tensor or type(crd) is not Tensor:
+        return make()
+    made: Pattern | None = _again((format, *shape, check), [pos, crd], make, lambda made: made is not None)
+    return made
+
+
+def _again(
+    about: tuple[object, ...], arrays: list[Tensor], make: Callable[[], Any], is_kept: Callable[[Any], bool]
+) -> Any:
+    """What is made of arrays: that of the last time, where they come again."""
+    key = _key(about, arrays)
     if key is None:
-        return _arranged(levels, extents, shape, format, itemsize)
+        return make()
     seen = _seen.pop(key, None)
-    if seen is not None and seen.arranged is not None and seen.has(levels):
+    if seen is not None and seen.made is not None and seen.has(arrays):
         _seen[key] = seen
-        return seen.arranged
-    arranged = _arranged(levels, extents, shape, format, itemsize)
-    again = seen is not None and seen.arranged is None  # of many lists that look alike, not each is copied
-    if again and arranged.size <= 2 * len(levels[0]):
-        _seen[key] = _Seen(levels, arranged)
+        return seen.made
+    made = make()
+    if seen is not None and seen.made is None and is_kept(made):  # of many that look alike, not each is copied
+        _seen[key] = _Seen(arrays, made)
         _forget_long()
     else:
         _seen[key] = _Seen()
     if len(_seen) > _SEEN:
         _seen.pop(next(iter(_seen), key), None)
-    return arranged
+    return made
 
 
-def _key(levels: list[Tensor], extents: list[int], format: Format) -> tuple[object, ...] | None:
-    """What tells a list from most others; None of those that aren't kept."""
-    count = levels[0].numel()
-    if (
-        not 0 < count * len(levels) <= _KEPT
-        or torch.is_inference_mode_enabled()
-        or not all(map(sorting.is_plain, levels))
-    ):
+def _key(about: tuple[object, ...], arrays: list[Tensor]) -> tuple[object, ...] | None:
+    """What tells arrays from most others; None of those that aren't kept."""
+    if not 0 < sum([a.numel() for a in arrays]) <= _KEPT or torch.is_inference_mode_enabled():
         return None
-    step = count // _SAMPLED + 1
-    return format, *extents, count, *[(c.dtype, *c[::step].tolist()) for c in levels]
+    if not all(map(sorting.is_plain, arrays)):
+        return None
+    return *about, *[(a.dtype, len(a), *a[:: len(a) // _SAMPLED + 1].tolist()) for a in arrays]
 
 
-def _versions(pattern: Pattern) -> tuple[int, ...]:
+def _versions(made: Arranged | Pattern) -> tuple[int, ...]:
+    pattern = made if isinstance(made, Pattern) else made.pattern
     return tuple([a._version for a in (*pattern.pos, *pattern.crd) if a is not None])
 
 
 def _forget_long() -> None:
-    """Forgets the lists that came long ago, where they are too long together."""
-    kept = sum([len(c) for seen in list(_seen.values()) for c in seen.coords])
+    """Forgets what came long ago, where all together is too long."""
+    kept = sum([len(c) for seen in list(_seen.values()) for c in seen.arrays])
     for old in list(_seen)[:-1]:
         if kept <= _KEPT:
             break
         gone = _seen.pop(old, None)
-        kept -= 0 if gone is None else sum(map(len, gone.coords))
+        kept -= 0 if gone is None else sum(map(len, gone.arrays))
 
 
 def _arranged(
     levels: list[Tensor], extents: list[int], shape: Sequence[int], format: Format, itemsize: int
 ) -> Arranged:
     """Sorts coordinates, one array a level, and packs them."""
-    rows = sorting.compress(levels, extents, threads.count()) if format in _ROWS else None
-    if rows is not None:
-        arrays = (None, rows.pos), (None, rows.crd)
-        pattern = Pattern._of_kernel(format, torch.Size(shape), *arrays, len(rows.crd), torch.int32)
-        return Arranged(pattern, rows, None, len(rows.crd))
+    short = sorting.compress(levels, extents, threads.count()) if format in _ROWS else None
+    if short is not None:
+        arrays = (None, short.pos), (None, short.crd)
+        pattern = Pattern._of_kernel(format, torch.Size(shape), *arrays, len(short.crd), torch.int32)
+        return Arranged(pattern, short, None, len(short.crd))
     dtype = packing.index_dtype(extents, levels[0].numel())
     found = sorting.sort(levels, extents, dtype, threads.count())
     moved = found.coords

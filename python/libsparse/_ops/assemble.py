@@ -219,13 +219,23 @@ def compressed_pattern(format: str | Format, shape: torch.Size, pos: Any, crd: A
     parents, extent = shape[rows], shape[columns]
     if type(parents) is not int or type(extent) is not int:
         return None
-    team = threads.count(), threads.team()
-    found: tuple[Tensor, Tensor] | None = native.copy_compressed(pos, crd, parents, extent, check, *team)
+    from . import arranging  # with the first arrays
+
+    return arranging.rows(wanted, shape, pos, crd, check, lambda: _copied(wanted, shape, pos, crd, check))
+
+
+def _copied(format: Format, shape: torch.Size, pos: Any, crd: Any, check: bool) -> Pattern | None:
+    """The pattern of copies of two arrays."""
+    parents, extent = [shape[mode] for mode in format.order]
+    assert native is not None
+    found: tuple[Tensor, Tensor] | None = native.copy_compressed(
+        pos, crd, parents, extent, check, threads.count(), threads.team()
+    )
     if found is None:
         return None
     starts, coordinates = found
     return Pattern._of_kernel(
-        wanted, shape, (None, starts), (None, coordinates), coordinates.numel(), coordinates.dtype
+        format, shape, (None, starts), (None, coordinates), coordinates.numel(), coordinates.dtype
     )
 
 
