@@ -107,6 +107,7 @@ LAZY = {
     "_tensor/diagonal_methods.py": {"libsparse._ops.indexing.diagonals"},
     "_ops/picture.py": {"matplotlib"},
     "_tensor/notebook_view.py": {"libsparse._ops.picture"},
+    "_trace/building.py": {"libsparse._ops.arranging"},
     "_trace/dynamo.py": {"torch._dynamo"},  # which torch imports when something is compiled
     "_trace/library.py": {"libsparse._ops.expression_gradient"},
     "_trace/moves.py": {"libsparse._ops.indexing"},

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._ops.arranging import reduced
 from libsparse._ops.assemble import assemble as assemble_eagerly
 from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, packing, validate
@@ -23,6 +22,8 @@ def assemble(
     coords: Sequence[Tensor], values: Tensor | None, shape: Sequence[Any], format: Format, reduce: str
 ) -> Operand:
     """The tensor of coordinates without elements; differentiable by the values."""
+    from libsparse._ops.arranging import reduced  # with the first coordinates
+
     places, *levels = torch.ops.libsparse.assemble(torch.stack(list(coords)), list(shape), format.text)
     pattern = put_together(Arrays(format.text, list(shape), levels))
     if values is None:
