@@ -118,3 +118,24 @@ def test_nothing_of_inference_is_kept() -> None:
     followed = values.clone().requires_grad_()
     ls.from_coo(indices, followed, SHAPE).sum().backward()
     torch.testing.assert_close(followed.grad, torch.ones_like(values))
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "ell", "bsr(2,2)", "dd"])
+@pytest.mark.parametrize("order", ["any", "sorted", "distinct"])
+def test_compiled_functions_find_the_places_of_values(format: str, order: str) -> None:
+    indices, values = triplets()
+    if order == "sorted":
+        indices = indices[:, torch.argsort(indices[0] * SHAPE[1] + indices[1], stable=True)]
+    if order == "distinct":
+        indices = torch.unique(indices, dim=1)
+        values = values[: indices.shape[1]]
+
+    def loss(v: torch.Tensor) -> torch.Tensor:
+        A = ls.from_coo(indices, v, SHAPE, format)
+        return (A @ torch.ones(SHAPE[1], dtype=v.dtype)).square().sum()
+
+    followed = values.clone().requires_grad_()
+    torch.compile(loss, backend="eager", fullgraph=True)(followed).backward()
+    wanted = values.clone().requires_grad_()
+    dense(indices, wanted).sum(1).square().sum().backward()
+    torch.testing.assert_close(followed.grad, wanted.grad)

@@ -53,11 +53,16 @@ class Arranged:
     @cached_property
     def owners(self) -> Tensor:
         """The distinct entry of each place in the list."""
-        assert self.order is not None
+        if self.order is None:
+            return torch.arange(self.size if self.slots is None else len(self.slots), device="cpu")
         count = len(self.order)
         owners = torch.empty(count + len(self.again), dtype=torch.int64, device="cpu")
         owners[self.order], owners[self.again] = torch.arange(count, device="cpu"), self.group.to(torch.int64)
         return owners
+
+    def places(self) -> Tensor:
+        """Where the pattern stores the entry of each place in the list."""
+        return self.owners if self.slots is None else self.slots.index_select(0, self.owners)
 
     def values(self, given: Tensor, reduce: str) -> Tensor:
         """The values of the pattern, of those of the list; differentiable.

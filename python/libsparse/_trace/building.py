@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._ops.assemble import assemble as assemble_eagerly
+from libsparse._ops.assemble import to_format
 from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, packing, validate
 from libsparse._storage.format import Format
@@ -34,13 +34,18 @@ def assemble(
 
 def _assemble(coords: Tensor, shape: Sequence[int], format: str) -> list[Tensor]:
     """The place of the value of each coordinate, and the arrays of the pattern."""
-    rows, ones = list(coords.to(torch.int64)), torch.ones(coords.shape[1], dtype=torch.uint8, device="cpu")
+    from libsparse._ops import arranging  # with the first coordinates
+
+    rows, wanted = list(coords.to(torch.int64)), Format(format)
     for mode, row in enumerate(rows):
         validate.bounds(f"indices[{mode}]", row, shape[mode], meaning=f"dimension {mode} of shape {tuple(shape)}")
-    pattern = assemble_eagerly(rows, ones, shape, format, "max").sparsity
-    numbers, _ = packing.locate(rows, list(pattern.coordinates()), shape)
-    stored = pattern._places()
-    places = numbers if stored is None else stored.index_select(0, numbers)
+    found = arranging.arrange(rows, shape, wanted.writable, 1)
+    pattern, places = found.pattern, found.places()
+    if wanted != wanted.writable:
+        pattern = to_format(Operand(pattern, None), wanted).sparsity
+        numbers, _ = packing.locate(rows, list(pattern.coordinates()), shape)
+        stored = pattern._places()
+        places = numbers if stored is None else stored.index_select(0, numbers)
     return [places.clone(), *copied(pattern, index_dtype(shape))]
 
 
