@@ -135,6 +135,7 @@ def test_compiled_functions_find_the_places_of_values(format: str, order: str) -
         return (A @ torch.ones(SHAPE[1], dtype=v.dtype)).square().sum()
 
     followed = values.clone().requires_grad_()
+    torch.compiler.reset()  # each case is another function to torch
     torch.compile(loss, backend="eager", fullgraph=True)(followed).backward()
     wanted = values.clone().requires_grad_()
     dense(indices, wanted).sum(1).square().sum().backward()
