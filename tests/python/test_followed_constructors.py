@@ -119,3 +119,15 @@ def test_transforms_and_compiled_functions() -> None:
         followed = values.clone().requires_grad_()
         torch.compile(loss, backend="eager")(followed).backward()
     torch.testing.assert_close(followed.grad, wanted)
+
+
+@pytest.mark.filterwarnings("ignore")  # torch.jit is deprecated
+def test_traces_and_scripts_are_torchs() -> None:
+    values = torch.linspace(-1, 2, 6, requires_grad=True)
+
+    def dense(v: Tensor) -> Tensor:
+        return torch.sparse_coo_tensor(INDICES, v, SHAPE).to_dense()
+
+    with ls.override():
+        torch.testing.assert_close(torch.jit.trace(dense, values, check_trace=False)(values), dense(values))
+        assert "sparse_coo_tensor" in repr(torch.sparse_coo_tensor)

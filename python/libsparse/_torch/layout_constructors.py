@@ -6,6 +6,7 @@ gradient that libsparse has computed has the entries of the tensor, in their ord
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +31,10 @@ _NAMES = {torch.sparse_coo: "coo", torch.sparse_csr: "csr", torch.sparse_csc: "c
 def following(original: Callable[..., Any], position: int) -> Callable[..., Any]:
     """A constructor with the tensors of torch's, whose gradients libsparse takes to the values."""
 
+    @functools.wraps(original)
     def make(*args: Any, **kwargs: Any) -> Any:
+        if not torch.is_grad_enabled() or _is_watched():  # a trace has the names of what is found below
+            return original(*args, **kwargs)
         placed = len(args) > position
         values = args[position] if placed else kwargs.get("values")
         if not isinstance(values, Tensor) or not _is_followed(values) or kwargs.get("requires_grad"):
@@ -52,13 +56,15 @@ def following(original: Callable[..., Any], position: int) -> Callable[..., Any]
     return make
 
 
+def _is_watched() -> bool:
+    """Whether more than autograd follows what is computed."""
+    watched = torch._C._len_torch_dispatch_stack() or torch._C._get_tracing_state() is not None
+    return bool(watched) or ordinary.in_transform() is not None
+
+
 def _is_followed(values: Tensor) -> bool:
-    """Whether nothing but autograd follows values."""
-    if type(values) not in ordinary.PLAIN or values.ndim != 1 or not (values.requires_grad and torch.is_grad_enabled()):
-        return False
-    if torch._C._len_torch_dispatch_stack() or torch._C._get_tracing_state() is not None:
-        return False
-    return ordinary.in_transform() is None and not ordinary.is_wrapped(values)
+    """Whether autograd follows values, and no class of another library."""
+    return type(values) in ordinary.PLAIN and values.ndim == 1 and values.requires_grad
 
 
 class _Made(torch.autograd.Function):
