@@ -2,9 +2,11 @@ package lower
 
 import (
 	"reflect"
+	"slices"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
 )
@@ -40,6 +42,53 @@ func (l *lowerer) choose(f *cin.Forall, points []lattice.Point, matches []match,
 		out = append(out, stmts...)
 	}
 	return out, true
+}
+
+// Whether two operands have the next coordinate of an intersection can't be predicted either. A result with the pattern of one of them is written
+// at the place of that one's cursor, which stands there until it passes: what is written last is the value, or zero.
+
+// overwritten is the case of an intersection of two levels as statements without branches, which write at every step; ok is false where it can't be.
+func (l *lowerer) overwritten(f *cin.Forall, points []lattice.Point, matches []match, chain ir.Stmt) (out []ir.Stmt, ok bool) {
+	a, assigns := f.Body.(*cin.Assign)
+	cases := casesOf(chain)
+	if !assigns || a.Reduce != "" || a.LHS.Windowed() || len(matches) != 2 || len(points) != 1 || len(points[0].Located) > 0 || len(cases) != 1 || len(cases[0]) != 1 || !cheap(a.RHS) {
+		return nil, false
+	}
+	store, ok := cases[0][0].(*ir.Store)
+	if !ok || store.Atomic || store.Reduce != "" || ir.StoreLanes(store) > 1 {
+		return nil, false
+	}
+	stands := false
+	held := make([]ir.Expr, 0, len(matches))
+	for _, m := range matches {
+		if m.held == nil || !m.it.Props().Unique || m.it.Props().Padded {
+			return nil, false
+		}
+		held = append(held, m.held)
+		stands = stands || store.Index == m.first
+	}
+	choices := l.Array("choices", store.Array.Elem.Accum())
+	always := *store
+	always.Value = ir.Convert(ir.At(choices, &ir.Cast{X: ir.All(held...), To: dtype.I64}), store.Array.Elem)
+	return []ir.Stmt{
+		&ir.Alloc{Array: choices, Size: ir.Const(2)},
+		ir.Put(choices, ir.Const(0), zero(choices.Elem)),
+		ir.Put(choices, ir.Const(1), unrounded(store.Value, choices.Elem)),
+		&always,
+	}, stands
+}
+
+// cheap reports whether e can be computed where it isn't needed, and takes no longer than a wrong turn of a branch.
+func cheap(e index.Expr) bool {
+	switch e := e.(type) {
+	case *index.Access:
+		return !e.Windowed()
+	case *index.Call:
+		return plain(e) && slices.Contains([]dtype.Op{dtype.Mul, dtype.Add, dtype.Sub, dtype.Neg, dtype.First, dtype.Second}, e.Op) &&
+			len(index.Accesses(e)) <= 3 && !slices.ContainsFunc(e.Args, func(arg index.Expr) bool { return !cheap(arg) })
+	default:
+		return plain(e)
+	}
 }
 
 // casesOf are the statements of the branches of a chain without a last else, nil where their numbers differ.

@@ -54,6 +54,9 @@ func (l *lowerer) foreseen(f *cin.Forall, lat lattice.Lattice, p lattice.Point, 
 	if !ok && len(points) > 1 {
 		return nil
 	} else if !ok {
+		body, ok = l.overwritten(f, points, matches, cases)
+	}
+	if !ok {
 		body = []ir.Stmt{cases}
 	}
 	body = slices.Concat([]ir.Stmt{ir.Let(v, ir.Min(coords[0], coords[1]))}, body, moved, advance)

@@ -118,6 +118,8 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 	}
 	if chosen, ok := l.choose(f, points, matches, cases); ok {
 		body = append(body, chosen...)
+	} else if written, ok := l.overwritten(f, points, matches, cases); ok && !gallops {
+		body = append(body, written...)
 	} else if walked := l.walkedBy(branches, points, matches, cs, coords, moves, e); walked != nil {
 		body, advance = append(body, chain(walked)), nil
 	} else {

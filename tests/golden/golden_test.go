@@ -92,6 +92,9 @@ var kernels = []struct {
 	{"add_csr_scattered", libsparse.Request{Expr: "C(i,j) = A(i,j) + B(i,j)", Operands: []libsparse.Operand{scattered(matrix("A", "ds")), scattered(matrix("B", "ds"))}}},
 	{"add_dense", libsparse.Request{Expr: "C(i,j) = A(i,j) + D(i,j)", Operands: []libsparse.Operand{matrix("A", "ds"), dense("D", 4096, 4096)}, Output: libsparse.Output{Format: "dd"}}},
 	{"mul_dcsr", libsparse.Request{Spec: "ij,ij->ij", Operands: []libsparse.Operand{matrix("A", "ss"), matrix("B", "ss")}}},
+	{"sampled_csr", libsparse.Request{
+		Spec: "ij,ij->ij", Operands: []libsparse.Operand{mask("P"), matrix("A", "ds")}, Output: libsparse.Output{Format: "ds", PatternOf: new(0)},
+	}},
 	{"coo_rowsum", libsparse.Request{Spec: "ijk->i", Operands: []libsparse.Operand{cube("A", "ucq")}}},
 	{"csr_to_csc", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "ds:1,0"}}},
 	{"csr_to_dcsc", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "ss:1,0"}}},
