@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from libsparse._ops import pointwise, union
+from libsparse._ops import alignment, pointwise, union
 
 import libsparse as ls
 
@@ -110,7 +110,7 @@ def test_gradients_keep_to_what_autograd_follows(merged):
 
 
 def test_few_entries_are_brought_to_the_union_until_a_kernel_pays(merged, monkeypatch):
-    monkeypatch.setattr(union, "_on_few", {})
+    monkeypatch.setattr(alignment, "_on_few", {})
     for _ in range(102):
         A, B = (stored(*drawn((30, 30), torch.float32, 90), "csr") for _ in range(2))
         torch.testing.assert_close((A < B).to_dense(), A.to_dense() < B.to_dense())

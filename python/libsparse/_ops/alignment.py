@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import string
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
-from libsparse._lang.errors import ShapeError
+from libsparse._lang.errors import ShapeError, ToolchainError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.conversion import alike, taken
@@ -114,11 +114,46 @@ def entries(source: Operand, pattern: Pattern) -> Tensor:
 
 def _merges(source: Operand, pattern: Pattern) -> bool:
     """Whether a kernel that merges two patterns is to find the values of one at the entries of the other."""
+    return _is_plain(source, pattern) and pattern.size >= MANY
+
+
+def _is_plain(source: Operand, pattern: Pattern) -> bool:
+    """Whether a kernel that merges two patterns finds the values of one at the entries of the other."""
     own = source.sparsity
     if own.traced or pattern.traced or own.format.padded or pattern.format.padded:  # traced ones may have any size
         return False
     plain = source.data is not None and source.fill == 0 and not source.dtype.is_complex
-    return plain and pattern.size >= MANY and not tape.is_transformed([source])
+    return plain and not tape.is_transformed([source])
+
+
+def gathered(values: Tensor, source: Pattern, pattern: Pattern) -> Tensor:
+    """The values of a tensor at the entries of another pattern, 0 where it has none; differentiable.
+
+    The first time a kernel merges two patterns: to find out where entries are takes five times as long, and is kept
+    from the second time on.
+    """
+    operand, question = Operand(source, values), _of_both(pattern.format)
+    few, alone = pattern.size < MANY, source.format == pattern.format and _is_plain(operand, pattern)
+    if not alone or pattern.has_met(source) or (few and not pays((question, values.dtype))):
+        return pattern.resample(values, source)
+    try:
+        data, found = contraction.contract(question, [Operand(pattern, None), operand])
+    except ToolchainError:  # there is no compiler
+        return pattern.resample(values, source)
+    assert found is not None
+    return pattern.resample(data, found)
+
+
+_on_few: dict[Hashable, int] = {}  # how often each function has been called on few entries
+
+
+def pays(function: Hashable) -> bool:
+    """Whether a function of few entries has been called so often that its kernel would have paid for its compilation.
+
+    A call by the kernel takes half a millisecond less; to compile it takes as long as a hundred of these.
+    """
+    _on_few[function] = calls = _on_few.get(function, 0) + 1
+    return calls > 100
 
 
 @functools.lru_cache(maxsize=256)

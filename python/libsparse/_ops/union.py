@@ -112,7 +112,7 @@ def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Patt
     if name not in _MERGED or not _merges(a, b):
         return None
     problem = _function_problem(name, a.sparsity.format, torch.bool if name in operations.LOGICAL else a.dtype)
-    if a.sparsity.size + b.sparsity.size < alignment.MANY and not _pays(problem):
+    if a.sparsity.size + b.sparsity.size < alignment.MANY and not alignment.pays(problem):
         return None
     try:
         data, found = dispatch.run(problem, [a, b])
@@ -166,18 +166,6 @@ def over(below: Pattern, above: Pattern) -> tuple[Pattern, Tensor] | None:
     return None if pattern is None else (pattern, found.sub_(1))
 
 
-_on_few: dict[Problem, int] = {}  # how often each function has been called on few entries
-
-
-def _pays(problem: Problem) -> bool:
-    """Whether a function of few entries has been called so often that its kernel would have paid for its compilation.
-
-    A call by the kernel takes half a millisecond less; to compile it takes as long as a hundred of these.
-    """
-    _on_few[problem] = calls = _on_few.get(problem, 0) + 1
-    return calls > 100
-
-
 # Functions that kernels compute as torch does.
 _MERGED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "max", "min"})
 
@@ -221,7 +209,7 @@ class _Sum(tape.Node):
             repeated = [dim for dim, letter in enumerate(output) if letter not in letters]
             return notes.apply(lambda g: g.sum(repeated), grad) if repeated else grad
         if self.pattern is not None:
-            return pattern.resample(grad, self.pattern)
+            return alignment.gathered(grad, self.pattern, pattern)
         return pattern.spread(alignment.sampled(grad, pattern))
 
 

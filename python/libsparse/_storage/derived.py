@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor
 
@@ -12,6 +13,8 @@ from libsparse._lang.records import NamedTuple
 
 from . import ordinary
 
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 _FUNCTIONS_KEPT = 16  # results of functions of shape that a pattern keeps
 _BEGUN_KEPT = 64  # names of calls that a pattern has seen once
 limit: int | None = None
@@ -148,6 +151,11 @@ class Store:
             total -= sizes[name]
             saving = saving or sizes[name] > 0
         return saving
+
+
+def by_pattern(table: weakref.WeakKeyDictionary[_Key, _Value] | None) -> weakref.WeakKeyDictionary[_Key, _Value]:
+    """What is known of a pattern together with others, as long as these live: a table that exists once it is needed."""
+    return weakref.WeakKeyDictionary() if table is None else table
 
 
 def listed(store: Store, calls: Mapping[Any, Any], own: Sequence[Tensor]) -> Derived:

@@ -139,7 +139,7 @@ class Pattern:
         self._statistics: statistics.Statistics | None = None
         self.transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
         self._unions: weakref.WeakKeyDictionary[Pattern, Pattern] | None = None  # takes long to make
-        self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor]] | None = None
+        self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor] | None] | None = None
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -209,8 +209,7 @@ class Pattern:
         if dims == tuple(range(self.ndim)):
             return self
         known = self.transposes.get(dims)
-        if isinstance(known, weakref.ref):
-            known = known()
+        known = known() if isinstance(known, weakref.ref) else known
         if known is None:
             shape, format = torch.Size([self.shape[d] for d in dims]), self.format.permute(dims)
             known = Pattern._of_kernel(format, shape, self.pos, self.crd, self.size, self.index_dtype)
@@ -263,20 +262,21 @@ class Pattern:
 
     def united(self, other: Pattern, unite: Callable[[Pattern, Pattern], Pattern]) -> Pattern:
         """The union with another pattern of the same shape, which `unite` computes once."""
-        if self._unions is None:
-            self._unions = weakref.WeakKeyDictionary()
-        known = self._unions.get(other)
-        if known is not None:
+        self._unions = derived.by_pattern(self._unions)
+        if (known := self._unions.get(other)) is not None:
             return known
         with ordinary.tensors(of_fakes=self.traced or other.traced):
             return self._unions.setdefault(other, unite(self, other))
 
+    def has_met(self, other: Pattern) -> bool:
+        """Whether this was asked of `other` before, or where its entries are: then `locate` pays, which is kept."""
+        self._located = derived.by_pattern(self._located)
+        return other in self._located or self._located.setdefault(other, None) is not None
+
     def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
         """Where this pattern's entries are among those of `other`: their numbers, and whether they are there."""
-        if self._located is None:
-            self._located = weakref.WeakKeyDictionary()
-        known = self._located.get(other)
-        if known is None:
+        self._located = derived.by_pattern(self._located)
+        if (known := self._located.get(other)) is None:
             with ordinary.tensors(of_fakes=self.traced or other.traced):
                 known = packing.locate(list(self.coordinates()), list(other.coordinates()), self.shape)
             self._located[other] = known
