@@ -109,13 +109,16 @@ func calls(e Expr) bool {
 	return found
 }
 
-// calculates reports whether e has an operator on floats.
+// calculates reports whether e has an operator on floats, or chooses among floats by a comparison of floats.
 func calculates(e Expr) bool {
 	found := false
 	EachExpr(e, func(e Expr) {
-		switch e.(type) {
+		switch e := e.(type) {
 		case *Unary, *Binary:
 			found = found || e.Type().Elem.IsFloat()
+		case *Select:
+			c, ok := e.Cond.(*Compare)
+			found = found || ok && c.X.Type().Elem.IsFloat() && e.Type().Elem.IsFloat()
 		}
 	})
 	return found

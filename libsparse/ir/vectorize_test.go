@@ -1,6 +1,7 @@
 package ir_test
 
 import (
+	"strings"
 	"testing"
 
 	"libsparse/libsparse/dtype"
@@ -114,6 +115,24 @@ func TestVectorizeUpToAnEnd(t *testing.T) {
 		m := module(loop(ir.Simd, v, c.end, c.body...))
 		if got, want := text(ir.Vectorize(m, target(32))), lines(c.want...); got != want {
 			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	}
+}
+
+// TestVectorizeChoices has loops of an unknown length choose among floats on vectors, and others left alone.
+func TestVectorizeChoices(t *testing.T) {
+	v, f := iv("v"), fv("f")
+	for _, c := range []struct {
+		cond ir.Expr
+		want bool
+	}{
+		{ir.Is(at(x, v), ir.Lt, f), true},
+		{ir.Is(v, ir.Lt, n), false}, // which may say where an arm may be loaded
+	} {
+		chosen := &ir.Select{Cond: c.cond, Then: f32(0), Else: at(x, v)}
+		got := text(ir.Vectorize(module(loop(ir.Serial, v, n, put(y, v, chosen))), target(32)))
+		if strings.Contains(got, " :8] = where(") != c.want {
+			t.Error(got)
 		}
 	}
 }
