@@ -14,7 +14,6 @@ from libsparse._lang.errors import ShapeError, ToolchainError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.conversion import alike, taken
-from libsparse._storage.fakes import is_unknown
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 
@@ -104,12 +103,9 @@ def entries(source: Operand, pattern: Pattern) -> Tensor:
         data, found_pattern = contraction.contract(_of_both(pattern.format), [Operand(pattern, None), source])
         assert found_pattern is not None
         return pattern.resample(data, found_pattern)
-    numbers, found = pattern.locate(own)
+    numbers, _, whole = pattern.locate(own)
     values = own.entries(source.values)
-    if is_unknown(own.nnz) or own.nnz == 0:
-        values = torch.cat([values, values.new_zeros(1)])  # so that there is an element to pick
-    picked = taken(values, numbers)
-    return torch.where(found, picked, picked.new_full((), source.fill))
+    return taken(values if whole else torch.cat([values, values.new_full((1,), source.fill)]), numbers)
 
 
 def _merges(source: Operand, pattern: Pattern) -> bool:

@@ -153,6 +153,20 @@ class Store:
         return saving
 
 
+class Located(NamedTuple):
+    """Where the entries of a pattern are among those of another.
+
+    Attributes:
+        numbers: The number of each among the others; how many others there are, where it is missing.
+        found: Whether each is there.
+        whole: Whether all are, as far as that is known.
+    """
+
+    numbers: Tensor
+    found: Tensor
+    whole: bool
+
+
 def by_pattern(table: weakref.WeakKeyDictionary[_Key, _Value] | None) -> weakref.WeakKeyDictionary[_Key, _Value]:
     """What is known of a pattern together with others, as long as these live: a table that exists once it is needed."""
     return weakref.WeakKeyDictionary() if table is None else table

@@ -1,4 +1,4 @@
-/* Coordinates among others, both in order: where each is. */
+/* Coordinates among others, both in order: where each is, or how many others there are. */
 #include "radix.h"
 
 typedef struct {
@@ -47,7 +47,7 @@ static void locate_share(void *given, int thread)
 	int64_t at = 0;
 	for (int64_t n = share(located->wanted, located->threads, thread); n < end; n++) {
 		at = next_place(located, at, n);
-		located->place[n] = at < located->present && compared(located, at, n) == 0 ? at : -1;
+		located->place[n] = at < located->present && compared(located, at, n) == 0 ? at : located->present;
 	}
 }
 

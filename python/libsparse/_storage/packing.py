@@ -288,7 +288,7 @@ def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequenc
         extents: Extent of each mode.
 
     Returns:
-        The place of each wanted coordinate in `present` (anything where it is missing), and whether it is there.
+        The place of each wanted coordinate in `present` (their number where it is missing), and whether it is there.
     """
     arrays = [*wanted, *present]
     in_order = _in_c(len(wanted), arrays) and arrays[0].dtype == torch.int64
@@ -302,7 +302,7 @@ def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequenc
         return torch.zeros_like(here), torch.zeros(here.numel(), dtype=torch.bool, device="cpu")
     place = torch.searchsorted(there, here).clamp_(max=there.numel() - 1)
     found = there[place] == here
-    return (place if order is None else order[place]), found
+    return torch.where(found, place if order is None else order[place], there.numel()), found
 
 
 def _located(wanted: Sequence[Tensor], present: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -312,8 +312,7 @@ def _located(wanted: Sequence[Tensor], present: Sequence[Tensor]) -> tuple[Tenso
     arrays = tuple((memory.address(w), memory.address(p)) for w, p in zip(wanted, present, strict=True))
     assert radix is not None
     radix.locate_sorted(arrays, count, present[0].numel(), *shared(count), memory.address(place))
-    found = place >= 0
-    return place.clamp_(min=0), found
+    return place, place < present[0].numel()
 
 
 def comparable_keys(a: Sequence[Tensor], b: Sequence[Tensor], extents: Sequence[int]) -> tuple[Tensor, Tensor]:

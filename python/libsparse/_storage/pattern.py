@@ -14,6 +14,7 @@ from libsparse._lang.errors import UnsupportedError
 
 from . import checks, derived, levels, ordinary, packing, sorting, statistics, validate
 from .conversion import Begun, Conversion, convert, expanded, extended, inverse, taken
+from .derived import Located
 from .format import Format
 
 _Derived = TypeVar("_Derived")
@@ -139,7 +140,7 @@ class Pattern:
         self._statistics: statistics.Statistics | None = None
         self.transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
         self._unions: weakref.WeakKeyDictionary[Pattern, Pattern] | None = None  # takes long to make
-        self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor] | None] | None = None
+        self._located: weakref.WeakKeyDictionary[Pattern, Located | None] | None = None
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -273,28 +274,27 @@ class Pattern:
         self._located = derived.by_pattern(self._located)
         return other in self._located or self._located.setdefault(other, None) is not None
 
-    def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
-        """Where this pattern's entries are among those of `other`: their numbers, and whether they are there."""
+    def locate(self, other: Pattern) -> Located:
+        """Where this pattern's entries are among those of `other`."""
         self._located = derived.by_pattern(self._located)
         if (known := self._located.get(other)) is None:
             with ordinary.tensors(of_fakes=self.traced or other.traced):
-                known = packing.locate(list(self.coordinates()), list(other.coordinates()), self.shape)
+                numbers, found = packing.locate(list(self.coordinates()), list(other.coordinates()), self.shape)
+                known = Located(numbers, found, bool(found.all()))
             self._located[other] = known
         return known
 
     def _contained_in(self, other: Pattern, numbers: Tensor) -> None:
         """Notes that all entries are entries of `other`, and which: `locate` need not look for them."""
-        self._located = weakref.WeakKeyDictionary({other: (numbers.to(torch.int64), numbers >= 0)})
+        self._located = weakref.WeakKeyDictionary({other: Located(numbers.to(torch.int64), numbers >= 0, True)})
 
     def resample(self, values: Tensor, source: Pattern) -> Tensor:
         """The values of a tensor of pattern `source` at the entries of this one, else 0; differentiable."""
         if source is self:
             return values
-        numbers, found = self.locate(source)
-        if values.numel() == 0:
-            return values.new_zeros(self.size)
-        picked = source.entries(values).index_select(0, numbers)
-        return self.spread(torch.where(found, picked, picked.new_zeros(())))
+        numbers, _, whole = self.locate(source)
+        given = source.entries(values)
+        return self.spread((given if whole else torch.cat([given, given.new_zeros(1)])).index_select(0, numbers))
 
     def with_blocks(self, block: Sequence[int]) -> Pattern:
         """The pattern whose entries are dense blocks of this shape: dense levels below its own, and modes behind."""

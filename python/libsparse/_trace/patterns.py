@@ -18,7 +18,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._lang.records import NamedTuple
-from libsparse._storage import packing
+from libsparse._storage import derived, packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.fakes import is_fake, is_unknown
 from libsparse._storage.format import Format
@@ -207,19 +207,12 @@ class TracedPattern(Pattern):
         format = Format("csf").resolve(len(shape))
         return TracedPattern(format, shape, *_by_level(format, arrays)), places
 
-    def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
+    def locate(self, other: Pattern) -> derived.Located:
         numbers, found = _ops.locate(*self._arrays(), other.format.text, taken_apart(other).tensors)
-        return numbers, found
+        return derived.Located(numbers, found, False)
 
     def united(self, other: Pattern, unite: Callable[[Pattern, Pattern], Pattern]) -> Pattern:
         return unite(self, other)
-
-    def resample(self, values: Tensor, source: Pattern) -> Tensor:
-        if source is self:
-            return values
-        numbers, found = self.locate(source)
-        padded = torch.cat([source.entries(values), values.new_zeros(1)])  # so that there is an element to pick
-        return self.spread(torch.where(found, padded.index_select(0, numbers), values.new_zeros(())))
 
     def __call__(self) -> None:
         """Fails. torch.compile keeps an attribute that could be called as a node of its graph, and no other."""

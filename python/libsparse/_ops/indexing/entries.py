@@ -201,7 +201,7 @@ def look_up(source: Operand, coords: Sequence[Tensor]) -> Tensor:
     if places is not None:
         return torch.where(places >= 0, taken(values, places.clamp(min=0)), fill)
     numbers, found = packing.locate(list(coords), list(pattern.coordinates()), pattern.shape)
-    return torch.where(found, taken(values, numbers), fill)
+    return torch.where(found, taken(values, numbers.clamp(max=values.numel() - 1)), fill)
 
 
 def sparse_operand(value: Any, name: str) -> Operand:
