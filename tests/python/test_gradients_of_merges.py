@@ -1,4 +1,4 @@
-"""Gradients of sums and differences of two sparse tensors with different patterns, beside those of dense torch."""
+"""Gradients of functions of two sparse tensors with different patterns, beside those of dense torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ CASES = [
     *(("csr", dtype) for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.complex64)),
     *((format, torch.float32) for format in ("csc", "dcsr", "coo", "csf", "bsr(2,2)")),
 ]
-FUNCTIONS = [operator.add, operator.sub]
+EXTREMA = [torch.maximum, torch.minimum]
+FUNCTIONS = [operator.add, operator.sub, *EXTREMA]
 
 
 def drawn(dtype=torch.float32, shape=(300, 400), nnz=MANY, format="csr", seed=0):
@@ -42,6 +43,8 @@ def dense_gradients(function, weight, *tensors):
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(("format", "dtype"), CASES)
 def test_gradients_are_those_of_dense_tensors_also_when_patterns_come_again(function, format, dtype):
+    if function in EXTREMA and dtype.is_complex:
+        return
     A, B = (drawn(dtype, format=format, seed=seed) for seed in (1, 2))
     weight = torch.randn(300, 400).to(dtype)
     wanted = dense_gradients(function, weight, A, B)
@@ -68,6 +71,39 @@ def test_gradients_have_gradients(function):
             torch.testing.assert_close(mine, theirs[tuple(tensor.indices())])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("function", EXTREMA)
+def test_equal_elements_share_gradients_and_lesser_ones_get_none_of_infinite_ones(function, dtype):
+    A, B = (drawn(dtype, seed=seed).map(lambda v: (2 * v).round()) for seed in (1, 2))
+    special = torch.tensor([torch.nan, torch.inf, -torch.inf, 0.0, -0.0, 1.0], dtype=dtype)
+    A, B = (
+        t.with_values(torch.where(torch.rand(t.nnz) < 0.3, special[torch.randint(6, (t.nnz,))], t.values()))
+        for t in (A, B)
+    )
+    weight = torch.where(torch.rand(300, 400) < 0.2, torch.inf, torch.randn(300, 400)).to(dtype)
+    weight[torch.rand(300, 400) < 0.1] = torch.nan
+    sparse, values = leaves(A, B)
+    dense = [t.to_dense().requires_grad_() for t in (A, B)]
+    for found, want, tensor in zip(
+        torch.autograd.grad(function(*sparse).to_dense(), values, weight),
+        torch.autograd.grad(function(*dense), dense, weight),
+        (A, B),
+        strict=True,
+    ):
+        torch.testing.assert_close(found, want[tuple(tensor.indices())], rtol=0, atol=0, equal_nan=True)
+
+
+def test_only_what_needs_a_gradient_has_one():
+    A, B = (drawn(seed=seed) for seed in (1, 2))
+    (A,), (values,) = leaves(A)
+    torch.maximum(A, B).sum().backward()
+    want = (A.to_dense() > B.to_dense()).float() + 0.5 * (A.to_dense() == B.to_dense())
+    assert torch.equal(values.grad, want[tuple(A.indices())])
+    with torch.no_grad():
+        assert not torch.maximum(A, B).requires_grad
+    assert not (A > B).requires_grad
+
+
 @pytest.fixture
 def located(monkeypatch):
     """How often entries of a pattern were looked for among those of another."""
@@ -91,6 +127,10 @@ def test_entries_are_looked_for_from_the_second_use_of_patterns_on(located):
         operator.add(*sparse).sum().backward()
         counts.append(len(located))
     assert counts == [0, 2, 2, 2]
+    for _ in range(3):
+        torch.maximum(*leaves(A, B)[0]).sum().backward()
+        counts.append(len(located))
+    assert counts[4:] == [2, 6, 6]  # operands among each other, and among the entries of the result
 
 
 def test_few_entries_are_looked_for_until_a_kernel_pays(located, monkeypatch):

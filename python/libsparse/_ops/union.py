@@ -13,6 +13,7 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._lang import dtypes, operations
 from libsparse._lang.errors import DtypeError, ShapeError, ToolchainError
+from libsparse._lang.user_functions import Definition
 from libsparse._runtime import dispatch, notes
 from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.format import Format
@@ -97,8 +98,8 @@ def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Patt
     """A function of the elements of two tensors of one shape, by one kernel, entries where either has one.
 
     The values are those of zeros where an operand has no entry. None where the kernel might compute something else than
-    torch, where autograd or a transform follows, and in the first calls on few entries: values that are brought to the
-    union of the patterns serve any function, while each would be compiled.
+    torch, where a transform follows, and in the first calls on few entries: values that are brought to the union of the
+    patterns serve any function, while each would be compiled.
 
     Args:
         function: That of torch.
@@ -115,7 +116,10 @@ def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Patt
     if a.sparsity.size + b.sparsity.size < alignment.MANY and not alignment.pays(problem):
         return None
     try:
-        data, found = dispatch.run(problem, [a, b])
+        if name in _SHARES and tape.needed([a, b]):
+            data, found = tape.follow(_Extremum, problem, [a, b])
+        else:
+            data, found = dispatch.run(problem, [a, b])
     except ToolchainError:  # there is no compiler, and torch can do it, too
         return None
     return None if found is None else (data, found)
@@ -175,7 +179,7 @@ def _merges(a: Operand, b: Operand) -> bool:
     plain = a.data is not None and b.data is not None and a.fill == b.fill == 0
     if not plain or a.dtype is not b.dtype or a.dtype not in _ORDERED or a.shape != b.shape or a.sparsity is b.sparsity:
         return False
-    if tape.is_seen([a, b]) or tape.needed([a, b]):
+    if tape.is_seen([a, b]) or tape.is_transformed([a, b]):
         return False
     format = a.sparsity.format
     return format == format.writable and not any(x.sparsity.format.pads or x.sparsity.block for x in (a, b))
@@ -220,3 +224,44 @@ class _Difference(_Sum):
 
     def _gradient(self, number: int, grad: Tensor) -> Tensor:
         return super()._gradient(number, notes.apply(torch.neg, grad) if number else grad)
+
+
+class _Extremum(tape.Node):
+    """The greater or lesser of two tensors: the gradient goes to it, and in halves to both where they are equal."""
+
+    __slots__ = ()
+
+    def gradients(
+        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
+    ) -> list[Tensor | None]:
+        return [self._gradient(number, datas, grad) if want else None for number, want in enumerate(wanted)]
+
+    def _gradient(self, number: int, datas: Sequence[Tensor], grad: Tensor) -> Tensor:
+        pattern, other, result = self.patterns[number], self.patterns[1 - number], self.pattern
+        assert pattern is not None
+        assert other is not None
+        assert result is not None
+        own, beside = datas[number].detach(), alignment.gathered(datas[1 - number].detach(), other, pattern)
+        operands = [Operand(pattern, data) for data in (own, beside, alignment.gathered(grad, result, pattern))]
+        data, found = tape.compute(_share_problem(self.problem, pattern.format, grad.dtype), operands)
+        assert found is not None
+        return pattern.resample(data, found)
+
+
+# The share of an element in the gradient: as torch has it, also of NaN.
+_SHARES = {
+    name: Definition("share", ("x", "y", "z"), (("every", f"where({loses}(x, y), 0, where(eq(x, y), z / 2, z))"),))
+    for name, loses in (("max", "lt"), ("min", "gt"))
+}
+
+
+@functools.lru_cache(maxsize=256)
+def _share_problem(problem: Problem, format: Format, dtype: torch.dtype) -> Problem:
+    """The shares of A in the gradient of the greater or lesser of A and B, at the entries of A."""
+    function = next(function for name, function in _SHARES.items() if f"= {name}[" in problem.text)
+    a, b, g, out = (f"{letter}({','.join(problem.output)})" for letter in "ABGS")
+    text, inputs = f"{out} = share({a}, {b}, {g})", (problem.output,) * 3
+    functions = (function,)
+    return Problem(
+        text, True, ("A", "B", "G"), inputs, problem.output, format, pattern_of=0, dtype=dtype, functions=functions
+    )
