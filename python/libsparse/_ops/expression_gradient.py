@@ -192,7 +192,9 @@ class _Gradient:
     def shares(self, grad: Operand, out: Operand) -> Tensor:
         """The gradient of the result divided by the numbers of terms that are the least or the greatest."""
         self.known[self.result.name] = grad
-        ties, output = self._ties(self._hit(out), out), self.problem.output
+        hit, output = self._hit(out), self.problem.output
+        one = self._counting(out.values.dtype) is not None  # then counts are kept nowhere but in registers
+        ties = Call("sum", (hit,)) if one else self._ties(hit, out)
         return self._compute(Access("s_", output), Call("/", (self.result, ties)), "dense" if output else None)[0]
 
     def _share(self, out: Operand) -> Expr:
