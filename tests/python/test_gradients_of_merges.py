@@ -15,8 +15,20 @@ CASES = [
     *(("csr", dtype) for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.complex64)),
     *((format, torch.float32) for format in ("csc", "dcsr", "coo", "csf", "bsr(2,2)")),
 ]
-EXTREMA = [torch.maximum, torch.minimum]
-FUNCTIONS = [operator.add, operator.sub, *EXTREMA]
+
+
+def chosen(a, b):
+    """Elements of two tensors, by a condition with the entries of the first one."""
+    return torch.where(a > 0, a, b)
+
+
+def chosen_apart(a, b):
+    """The same by a condition with the entries of the second one."""
+    return torch.where(b < 0, a, b)
+
+
+ORDERED = [torch.maximum, torch.minimum, chosen, chosen_apart]
+FUNCTIONS = [operator.add, operator.sub, *ORDERED]
 
 
 def drawn(dtype=torch.float32, shape=(300, 400), nnz=MANY, format="csr", seed=0):
@@ -43,7 +55,7 @@ def dense_gradients(function, weight, *tensors):
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(("format", "dtype"), CASES)
 def test_gradients_are_those_of_dense_tensors_also_when_patterns_come_again(function, format, dtype):
-    if function in EXTREMA and dtype.is_complex:
+    if function in ORDERED and dtype.is_complex:
         return
     A, B = (drawn(dtype, format=format, seed=seed) for seed in (1, 2))
     weight = torch.randn(300, 400).to(dtype)
@@ -72,7 +84,7 @@ def test_gradients_have_gradients(function):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("function", EXTREMA)
+@pytest.mark.parametrize("function", ORDERED)
 def test_equal_elements_share_gradients_and_lesser_ones_get_none_of_infinite_ones(function, dtype):
     A, B = (drawn(dtype, seed=seed).map(lambda v: (2 * v).round()) for seed in (1, 2))
     special = torch.tensor([torch.nan, torch.inf, -torch.inf, 0.0, -0.0, 1.0], dtype=dtype)
@@ -91,6 +103,23 @@ def test_equal_elements_share_gradients_and_lesser_ones_get_none_of_infinite_one
         strict=True,
     ):
         torch.testing.assert_close(found, want[tuple(tensor.indices())], rtol=0, atol=0, equal_nan=True)
+
+
+def test_conditions_with_other_entries_and_arguments_by_name():
+    C, A, B = (drawn(seed=seed) for seed in (1, 2, 3))
+    C, dense = C > 0.5, [t.to_dense().requires_grad_() for t in (A, B)]
+    for _ in range(3):
+        sparse, values = leaves(A, B)
+        for call in (
+            lambda c, a, b: torch.where(c, a, b),
+            lambda c, a, b: torch.where(c, input=a, other=b),
+            lambda c, a, b: torch.where(other=b, condition=c, input=a),
+        ):
+            weight = torch.randn(300, 400)
+            found = torch.autograd.grad(call(C, *sparse).to_dense(), values, weight)
+            wanted = torch.autograd.grad(torch.where(C.to_dense(), *dense), dense, weight)
+            for mine, theirs, tensor in zip(found, wanted, (A, B), strict=True):
+                assert torch.equal(mine, theirs[tuple(tensor.indices())])
 
 
 def test_only_what_needs_a_gradient_has_one():

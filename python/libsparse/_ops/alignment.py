@@ -129,8 +129,8 @@ def gathered(values: Tensor, source: Pattern, pattern: Pattern) -> Tensor:
     from the second time on.
     """
     operand, question = Operand(source, values), _of_both(pattern.format)
-    few, alone = pattern.size < MANY, source.format == pattern.format and _is_plain(operand, pattern)
-    if not alone or pattern.has_met(source) or (few and not pays((question, values.dtype))):
+    few, alone = pattern.size + source.size < MANY, source.format == pattern.format and _is_plain(operand, pattern)
+    if source is pattern or not alone or pattern.has_met(source) or (few and not pays((question, values.dtype))):
         return pattern.resample(values, source)
     try:
         data, found = contraction.contract(question, [Operand(pattern, None), operand])

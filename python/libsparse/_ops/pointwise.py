@@ -75,7 +75,7 @@ def apply(
         pattern = next(parts[n] for n in absorbing if _absorbs(parts[n])).sparsity
         fill: Any = 0
     else:
-        parts, shapes, pattern, merged = _united(function, parts, shape)
+        parts, shapes, pattern, merged = _united(None if kwargs else function, parts, shape)
         fill = 0 if keeps_zero and operands[0].fill == 0 else call.fill(parts, pattern)
         if fill is NotImplemented or merged is not None:
             return NotImplemented if merged is None else Operand(pattern, merged, fill)
@@ -94,9 +94,14 @@ def apply(
 
 
 def _united(
-    function: Function, parts: list[Any], shape: torch.Size
+    function: Function | None, parts: list[Any], shape: torch.Size
 ) -> tuple[list[Any], list[tuple[int, ...]] | None, Pattern, Tensor | None]:
     """Sparse operands with what their values have in common.
+
+    Args:
+        function: The function of the parts, None where some have names, which may stand in another order.
+        parts: Its operands.
+        shape: The shape of the result.
 
     Returns:
         The operands, all of one shape but for arrays; the shapes of arrays, None without; the pattern of the result;
@@ -106,7 +111,7 @@ def _united(
     if shapes is not None:
         return parts, shapes, pattern, None
     parts = [_expanded(part, shape) for part in parts]
-    merged = union.apply(function, *parts) if len(parts) == 2 else None
+    merged = None if function is None else union.apply(function, *parts)
     if merged is not None:
         return parts, None, merged[1], merged[0]
     return parts, None, alignment.union([part.sparsity for part in parts if isinstance(part, Operand)]), None

@@ -94,8 +94,8 @@ def _problem(format: Format, dtype: torch.dtype) -> Problem:
     return Problem(text, True, ("A", "B"), (letters, letters), letters, format, dtype=dtype)
 
 
-def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Pattern] | None:
-    """A function of the elements of two tensors of one shape, by one kernel, entries where either has one.
+def apply(function: Callable[..., Tensor], *operands: Any) -> tuple[Tensor, Pattern] | None:
+    """A function of the elements of tensors of one shape, by one kernel, entries where any has one.
 
     The values are those of zeros where an operand has no entry. None where the kernel might compute something else than
     torch, where a transform follows, and in the first calls on few entries: values that are brought to the union of the
@@ -103,23 +103,23 @@ def apply(function: Callable[..., Tensor], a: Any, b: Any) -> tuple[Tensor, Patt
 
     Args:
         function: That of torch.
-        a: The first argument.
-        b: The second one.
+        operands: Its arguments.
     """
-    if not (isinstance(a, Operand) and isinstance(b, Operand)) or a.sparsity.traced or b.sparsity.traced:
+    if any([not isinstance(operand, Operand) or operand.sparsity.traced for operand in operands]):
         return None
     title = getattr(function, "__name__", "").strip("_")
     name = operations.ALIASES.get(title, title)
-    if name not in _MERGED or not _merges(a, b):
+    if len(operands) != _MERGED.get(name) or not _merges(name, operands):
         return None
-    problem = _function_problem(name, a.sparsity.format, torch.bool if name in operations.LOGICAL else a.dtype)
-    if a.sparsity.size + b.sparsity.size < alignment.MANY and not alignment.pays(problem):
+    dtype = torch.bool if name in operations.LOGICAL else operands[-1].dtype
+    problem = _function_problem(name, operands[0].sparsity.format, dtype)
+    if sum([operand.sparsity.size for operand in operands]) < alignment.MANY and not alignment.pays(problem):
         return None
     try:
-        if name in _SHARES and tape.needed([a, b]):
-            data, found = tape.follow(_Extremum, problem, [a, b])
+        if name in _SHARES and tape.needed(operands):
+            data, found = tape.follow(functools.partial(_Function, name), problem, operands)
         else:
-            data, found = dispatch.run(problem, [a, b])
+            data, found = dispatch.run(problem, operands)
     except ToolchainError:  # there is no compiler, and torch can do it, too
         return None
     return None if found is None else (data, found)
@@ -170,19 +170,27 @@ def over(below: Pattern, above: Pattern) -> tuple[Pattern, Tensor] | None:
     return None if pattern is None else (pattern, found.sub_(1))
 
 
-# Functions that kernels compute as torch does.
-_MERGED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "max", "min"})
+# Functions that kernels compute as torch does, and how many arguments they take.
+_MERGED = {**dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "max", "min"), 2), "where": 3}
 
 
-def _merges(a: Operand, b: Operand) -> bool:
-    """Whether a kernel may merge two operands, neither of which has a fill value of its own."""
-    plain = a.data is not None and b.data is not None and a.fill == b.fill == 0
-    if not plain or a.dtype is not b.dtype or a.dtype not in _ORDERED or a.shape != b.shape or a.sparsity is b.sparsity:
+def _merges(name: str, operands: Sequence[Operand]) -> bool:
+    """Whether a kernel may merge operands, none of which has a fill value of its own."""
+    first, *others = operands
+    if any([o.data is None or o.fill != 0 or o.shape != first.shape for o in operands]):
         return False
-    if tape.is_seen([a, b]) or tape.is_transformed([a, b]):
+    compared = others if name == "where" else operands  # dtypes are those of values, beside a condition
+    alike = compared[0].dtype in _ORDERED and all([o.dtype is compared[0].dtype for o in compared])
+    if (
+        not alike
+        or (name == "where" and first.dtype != torch.bool)
+        or all([o.pattern is first.pattern for o in others])
+    ):
         return False
-    format = a.sparsity.format
-    return format == format.writable and not any(x.sparsity.format.pads or x.sparsity.block for x in (a, b))
+    if tape.is_seen(operands) or tape.is_transformed(operands):
+        return False
+    format = first.sparsity.format
+    return format == format.writable and not any(x.sparsity.format.pads or x.sparsity.block for x in operands)
 
 
 _ORDERED = frozenset(dtype for dtype in dtypes.CODES if dtype != torch.bool and not dtype.is_complex)
@@ -191,9 +199,10 @@ _ORDERED = frozenset(dtype for dtype in dtypes.CODES if dtype != torch.bool and 
 @functools.lru_cache(maxsize=256)
 def _function_problem(name: str, format: Format, dtype: torch.dtype) -> Problem:
     letters = tuple(string.ascii_lowercase[: len(format.levels)])
-    indices = ",".join(letters)
-    text = f"C({indices}) = {name}[0 | 1](A({indices}), B({indices}))"
-    return Problem(text, True, ("A", "B"), (letters, letters), letters, format, dtype=dtype)
+    indices, names = ",".join(letters), tuple("ABX"[: _MERGED[name]])
+    arguments = ", ".join(f"{operand}({indices})" for operand in names)
+    text = f"C({indices}) = {name}[some]({arguments})"
+    return Problem(text, True, names, (letters,) * len(names), letters, format, dtype=dtype)
 
 
 class _Sum(tape.Node):
@@ -226,10 +235,14 @@ class _Difference(_Sum):
         return super()._gradient(number, notes.apply(torch.neg, grad) if number else grad)
 
 
-class _Extremum(tape.Node):
-    """The greater or lesser of two tensors: the gradient goes to it, and in halves to both where they are equal."""
+class _Function(tape.Node):
+    """A function of which the gradient of each argument is one of elements at the entries of that."""
 
-    __slots__ = ()
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str, problem: Problem, patterns: Sequence[Pattern | None]) -> None:
+        super().__init__(problem, patterns)
+        self._name = name
 
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
@@ -237,31 +250,47 @@ class _Extremum(tape.Node):
         return [self._gradient(number, datas, grad) if want else None for number, want in enumerate(wanted)]
 
     def _gradient(self, number: int, datas: Sequence[Tensor], grad: Tensor) -> Tensor:
-        pattern, other, result = self.patterns[number], self.patterns[1 - number], self.pattern
+        pattern, result = self.patterns[number], self.pattern
         assert pattern is not None
-        assert other is not None
         assert result is not None
-        own, beside = datas[number].detach(), alignment.gathered(datas[1 - number].detach(), other, pattern)
-        operands = [Operand(pattern, data) for data in (own, beside, alignment.gathered(grad, result, pattern))]
-        data, found = tape.compute(_share_problem(self.problem, pattern.format, grad.dtype), operands)
+        reads, function = _SHARES[self._name][number]
+        operands = []
+        for n in reads:
+            other, data = self.patterns[n], datas[n].detach()
+            assert other is not None
+            operands.append(Operand(pattern, alignment.gathered(data, other, pattern)))
+        operands.append(Operand(pattern, alignment.gathered(grad, result, pattern)))
+        data, found = tape.compute(_share_problem(function, pattern.format, grad.dtype), operands)
         assert found is not None
         return pattern.resample(data, found)
 
 
-# The share of an element in the gradient: as torch has it, also of NaN.
-_SHARES = {
-    name: Definition("share", ("x", "y", "z"), (("every", f"where({loses}(x, y), 0, where(eq(x, y), z / 2, z))"),))
-    for name, loses in (("max", "lt"), ("min", "gt"))
+_Share = tuple[tuple[int, ...], Definition]
+
+
+def _share(*reads: int, of: str) -> _Share:
+    """What an argument has of the gradient: a function of x and y, the arguments that are read, and z, the gradient."""
+    return reads, Definition("share", (*("x", "y")[: len(reads)], "z"), (("every", of),))
+
+
+def _shares_of_extrema(loses: str) -> tuple[_Share, ...]:
+    of = f"where({loses}(x, y), 0, where(eq(x, y), z / 2, z))"
+    return _share(0, 1, of=of), _share(1, 0, of=of)
+
+
+# As torch has them, also of NaN and of infinite gradients; a condition has none.
+_SHARES: dict[str, tuple[_Share, ...]] = {
+    "max": _shares_of_extrema("lt"),
+    "min": _shares_of_extrema("gt"),
+    "where": (_share(of="0"), _share(0, of="where(x, z, 0)"), _share(0, of="where(x, 0, z)")),
 }
 
 
 @functools.lru_cache(maxsize=256)
-def _share_problem(problem: Problem, format: Format, dtype: torch.dtype) -> Problem:
-    """The shares of A in the gradient of the greater or lesser of A and B, at the entries of A."""
-    function = next(function for name, function in _SHARES.items() if f"= {name}[" in problem.text)
-    a, b, g, out = (f"{letter}({','.join(problem.output)})" for letter in "ABGS")
-    text, inputs = f"{out} = share({a}, {b}, {g})", (problem.output,) * 3
-    functions = (function,)
-    return Problem(
-        text, True, ("A", "B", "G"), inputs, problem.output, format, pattern_of=0, dtype=dtype, functions=functions
-    )
+def _share_problem(function: Definition, format: Format, dtype: torch.dtype) -> Problem:
+    """What an argument has of a gradient as a problem, all of which has the entries of the argument."""
+    letters = tuple(string.ascii_lowercase[: len(format.levels)])
+    indices = ",".join(letters)
+    text = f"S({indices}) = share({', '.join(f'{name}({indices})' for name in function.params)})"
+    names, inputs = function.params, (letters,) * len(function.params)
+    return Problem(text, True, names, inputs, letters, format, pattern_of=0, dtype=dtype, functions=(function,))
