@@ -1,4 +1,4 @@
-"""Tensors whose values are arrays: what moves entries moves whole arrays, and keys name parts of these."""
+"""Tensors whose values are arrays, and matrices of blocks: what moves entries moves whole arrays, or blocks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from libsparse._lang import dtypes
 from libsparse._lang.records import NamedTuple
+from libsparse._ops.operands import PLAIN
 from libsparse._runtime.problem import Operand
-from libsparse._storage import conversion
-from libsparse._storage.conversion import in_arrays
+from libsparse._storage import conversion, ordinary
+from libsparse._storage.conversion import Conversion, in_arrays
 from libsparse._storage.fakes import is_fake
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
 
 from .keys import INDEX, Key, Slice
 
@@ -129,3 +133,87 @@ class Inner(NamedTuple):
                 values = values.narrow(dim, start, step * (length - 1) + 1 if length else 0)
                 values = values if step == 1 else values[(slice(None),) * dim + (slice(None, None, step),)]
         return values
+
+
+def of_blocks(pattern: Pattern) -> Pattern | None:
+    """A matrix of blocks as one with an entry for each block; None where blocks reach beyond the shape."""
+    format, sizes = pattern.format, block_sizes(pattern)
+    if (
+        sizes is None
+        or pattern.traced
+        or pattern.block
+        or any(n % m for n, m in zip(pattern.shape, sizes, strict=True))
+    ):
+        return None
+    shape = torch.Size([n // m for n, m in zip(pattern.shape, sizes, strict=True)])
+    listed = Format(f"ds:{','.join(map(str, format.order))}").resolve(2)
+    size, dtype = pattern.size // math.prod(sizes), pattern.index_dtype
+    return pattern.derive(("blocks",), lambda: Pattern._of_kernel(listed, shape, pattern.pos, pattern.crd, size, dtype))
+
+
+def block_sizes(pattern: Pattern) -> tuple[int, ...] | None:
+    """The shape of the blocks of a matrix of them."""
+    kinds, order = pattern.format.kinds, pattern.format.order
+    if len(kinds) != 2 or not (kinds[0].letter == "d" and kinds[1].letter == "k"):
+        return None
+    by_level = kinds[1].numbers
+    return tuple([by_level[order.index(mode)] for mode in (0, 1)])
+
+
+def in_blocks(found: Conversion, like: Pattern) -> Conversion:
+    """What was made of a matrix with an entry for each block of `like`, with these blocks again."""
+    sizes, (blocks, source, _) = block_sizes(like), found
+    assert sizes is not None
+    each, shape = math.prod(sizes), [n * m for n, m in zip(blocks.shape, sizes, strict=True)]
+    pattern = Pattern(like.format, shape, blocks.pos, blocks.crd)
+    if source is not None:
+        dtype = torch.int32 if max(pattern.size, like.size) <= dtypes.INT32_MAX else torch.int64
+        source = (source.to(dtype)[:, None] * each + torch.arange(each, dtype=dtype, device="cpu")).reshape(-1)
+    return Conversion(pattern, source, None)
+
+
+def divided(
+    patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int], format: Format
+) -> tuple[list[Pattern], list[list[int]], list[int], Format] | None:
+    """Matrices of blocks of one format that are to be joined, as those with an entry for each; None of others.
+
+    Args:
+        patterns: The patterns.
+        shifts: What is added to the coordinates of each: extents of others, which are multiples of those of blocks.
+        shape: The shape of the result.
+        format: Its format.
+    """
+    sizes = block_sizes(patterns[0])
+    if sizes is None or any([pattern.format != format for pattern in patterns]):
+        return None
+    blocks = [found for found in map(of_blocks, patterns) if found is not None]
+    if len(blocks) < len(patterns):
+        return None
+    first, *others = [[n // m for n, m in zip(numbers, sizes, strict=True)] for numbers in (shape, *shifts)]
+    return blocks, others, first, blocks[0].format
+
+
+def named_blocks(key: Key, sizes: Sequence[int]) -> Key | None:
+    """The key of the blocks that a key of elements names; None where it names parts of some, or in another order."""
+    if key.picks or len(key.dims) != 2 or len(key.index_shape) > 1 or ordinary.in_transform() is not None:
+        return None
+    slices, indices, shape = {}, {}, key.index_shape
+    for mode, dim in enumerate(key.dims):
+        size = sizes[mode]
+        if dim == mode:
+            start, step, length = key.slices[mode]
+            if start % size or step != 1 or length % size:
+                return None
+            slices[mode] = Slice(start // size, 1, length // size)
+        elif dim == INDEX and mode in key.indices:
+            listed = key.indices[mode]
+            if type(listed) not in PLAIN or is_fake(listed) or listed.numel() % size:
+                return None
+            each = listed.reshape(-1, size)
+            first = each[:, :1]
+            if not bool(((first % size == 0) & (each == first + torch.arange(size, device="cpu"))).all()):
+                return None
+            indices[mode], shape = first.flatten() // size, (listed.numel() // size,)
+        else:
+            return None
+    return Key({}, slices, indices, shape, key.dims)

@@ -20,7 +20,7 @@ from libsparse._storage import packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
-from .arrays import Inner, above_blocks, split, with_blocks
+from .arrays import Inner, above_blocks, block_sizes, in_blocks, named_blocks, of_blocks, split, with_blocks
 from .columns import select_box, select_columns
 from .copied_rows import copies, first_rows, listed_rows
 from .entries import (
@@ -232,6 +232,14 @@ def _of_arrays(source: Operand, above: Operand, outer: Key, inner: Inner) -> Ope
 
 @torch.inference_mode(False)
 def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
+    sizes = block_sizes(pattern)
+    named = None if sizes is None else named_blocks(key, sizes)
+    if named is not None and (blocks := of_blocks(pattern)) is not None:
+        return in_blocks(_selection(blocks, named, itemsize), pattern)
+    return _of_entries(pattern, key, itemsize)
+
+
+def _of_entries(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
     format, mode = pattern.format, pattern.format.order[0]
     owner_mode = rows_of = None
     box = None if key.indices else select_box(pattern, key)

@@ -168,6 +168,9 @@ def _pattern(
     beside = side_by_side(patterns, shifts, shape, format)
     if beside is not None:
         return beside
+    divided = arrays.divided(patterns, shifts, shape, format)
+    if divided is not None:
+        return arrays.in_blocks(_pattern(*divided, itemsize), patterns[0])
     parts = [entries_of(pattern) for pattern in patterns]
     coords = [
         torch.cat(
