@@ -50,32 +50,49 @@ func (l *lowerer) choose(f *cin.Forall, points []lattice.Point, matches []match,
 // overwritten is the case of an intersection of two levels as statements without branches, which write at every step; ok is false where it can't be.
 func (l *lowerer) overwritten(f *cin.Forall, points []lattice.Point, matches []match, chain ir.Stmt) (out []ir.Stmt, ok bool) {
 	a, assigns := f.Body.(*cin.Assign)
-	cases := casesOf(chain)
-	if !assigns || a.Reduce != "" || a.LHS.Windowed() || len(matches) != 2 || len(points) != 1 || len(points[0].Located) > 0 || len(cases) != 1 || len(cases[0]) != 1 || !cheap(a.RHS) {
+	if !assigns || a.Reduce != "" || a.LHS.Windowed() || !cheap(a.RHS) || len(points) != 1 || len(points[0].Located) > 0 {
 		return nil, false
 	}
-	store, ok := cases[0][0].(*ir.Store)
-	if !ok || store.Atomic || store.Reduce != "" || ir.StoreLanes(store) > 1 {
+	store, held := onlyStore(casesOf(chain)), bothHold(matches)
+	if store == nil || held == nil || store.Index != matches[0].first && store.Index != matches[1].first {
 		return nil, false
-	}
-	stands := false
-	held := make([]ir.Expr, 0, len(matches))
-	for _, m := range matches {
-		if m.held == nil || !m.it.Props().Unique || m.it.Props().Padded {
-			return nil, false
-		}
-		held = append(held, m.held)
-		stands = stands || store.Index == m.first
 	}
 	choices := l.Array("choices", store.Array.Elem.Accum())
 	always := *store
-	always.Value = ir.Convert(ir.At(choices, &ir.Cast{X: ir.All(held...), To: dtype.I64}), store.Array.Elem)
+	always.Value = ir.Convert(ir.At(choices, &ir.Cast{X: held, To: dtype.I64}), store.Array.Elem)
 	return []ir.Stmt{
 		&ir.Alloc{Array: choices, Size: ir.Const(2)},
 		ir.Put(choices, ir.Const(0), zero(choices.Elem)),
 		ir.Put(choices, ir.Const(1), unrounded(store.Value, choices.Elem)),
 		&always,
-	}, stands
+	}, true
+}
+
+// onlyStore is the plain store that is all of a single case, nil where there is more or something else.
+func onlyStore(cases [][]ir.Stmt) *ir.Store {
+	if len(cases) != 1 || len(cases[0]) != 1 {
+		return nil
+	}
+	store, ok := cases[0][0].(*ir.Store)
+	if !ok || store.Atomic || store.Reduce != "" || ir.StoreLanes(store) > 1 {
+		return nil
+	}
+	return store
+}
+
+// bothHold is whether two levels hold the coordinate that is visited, nil where these aren't two lists in order.
+func bothHold(matches []match) ir.Expr {
+	if len(matches) != 2 {
+		return nil
+	}
+	var held []ir.Expr
+	for _, m := range matches {
+		if m.held == nil || !m.it.Props().Unique || m.it.Props().Padded {
+			return nil
+		}
+		held = append(held, m.held)
+	}
+	return ir.All(held...)
 }
 
 // cheap reports whether e can be computed where it isn't needed, and takes no longer than a wrong turn of a branch.

@@ -137,14 +137,14 @@ def test_only_what_needs_a_gradient_has_one():
 def located(monkeypatch):
     """How often entries of a pattern were looked for among those of another."""
     calls = []
-    locate = ls.Pattern.locate
+    find = ls.Pattern._found_in
 
     def counted(self, other):
         if self._located is None or self._located.get(other) is None:
             calls.append((self, other))
-        return locate(self, other)
+        return find(self, other)
 
-    monkeypatch.setattr(ls.Pattern, "locate", counted)
+    monkeypatch.setattr(ls.Pattern, "_found_in", counted)
     return calls
 
 

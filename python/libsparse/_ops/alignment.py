@@ -103,7 +103,7 @@ def entries(source: Operand, pattern: Pattern) -> Tensor:
         data, found_pattern = contraction.contract(_of_both(pattern.format), [Operand(pattern, None), source])
         assert found_pattern is not None
         return pattern.resample(data, found_pattern)
-    numbers, _, whole = pattern.locate(own)
+    numbers, _, whole = pattern._found_in(own)
     values = own.entries(source.values)
     return taken(values if whole else torch.cat([values, values.new_full((1,), source.fill)]), numbers)
 
@@ -130,7 +130,7 @@ def gathered(values: Tensor, source: Pattern, pattern: Pattern) -> Tensor:
     """
     operand, question = Operand(source, values), _of_both(pattern.format)
     few, alone = pattern.size + source.size < MANY, source.format == pattern.format and _is_plain(operand, pattern)
-    if source is pattern or not alone or pattern.has_met(source) or (few and not pays((question, values.dtype))):
+    if source is pattern or not alone or pattern._has_met(source) or (few and not pays((question, values.dtype))):
         return pattern.resample(values, source)
     try:
         data, found = contraction.contract(question, [Operand(pattern, None), operand])

@@ -193,8 +193,7 @@ class _Gradient:
         """The gradient of the result divided by the numbers of terms that are the least or the greatest."""
         self.known[self.result.name] = grad
         hit, output = self._hit(out), self.problem.output
-        one = self._counting(out.values.dtype) is not None  # then counts are kept nowhere but in registers
-        ties = Call("sum", (hit,)) if one else self._ties(hit, out)
+        ties = self._ties(hit, out) if self._counting(out.values.dtype) is None else Call("sum", (hit,))
         return self._compute(Access("s_", output), Call("/", (self.result, ties)), "dense" if output else None)[0]
 
     def _share(self, out: Operand) -> Expr:

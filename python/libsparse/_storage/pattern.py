@@ -269,19 +269,21 @@ class Pattern:
         with ordinary.tensors(of_fakes=self.traced or other.traced):
             return self._unions.setdefault(other, unite(self, other))
 
-    def has_met(self, other: Pattern) -> bool:
+    def _has_met(self, other: Pattern) -> bool:
         """Whether this was asked of `other` before, or where its entries are: then `locate` pays, which is kept."""
         self._located = derived.by_pattern(self._located)
         return other in self._located or self._located.setdefault(other, None) is not None
 
-    def locate(self, other: Pattern) -> Located:
-        """Where this pattern's entries are among those of `other`."""
+    def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
+        """Where this pattern's entries are among those of `other`: their numbers, and whether they are there."""
+        return self._found_in(other)[:2]
+
+    def _found_in(self, other: Pattern) -> Located:
         self._located = derived.by_pattern(self._located)
         if (known := self._located.get(other)) is None:
             with ordinary.tensors(of_fakes=self.traced or other.traced):
                 numbers, found = packing.locate(list(self.coordinates()), list(other.coordinates()), self.shape)
-                known = Located(numbers, found, bool(found.all()))
-            self._located[other] = known
+                self._located[other] = known = Located(numbers, found, bool(found.all()))
         return known
 
     def _contained_in(self, other: Pattern, numbers: Tensor) -> None:
@@ -292,14 +294,13 @@ class Pattern:
         """The values of a tensor of pattern `source` at the entries of this one, else 0; differentiable."""
         if source is self:
             return values
-        numbers, _, whole = self.locate(source)
+        numbers, _, whole = self._found_in(source)
         given = source.entries(values)
         return self.spread((given if whole else torch.cat([given, given.new_zeros(1)])).index_select(0, numbers))
 
     def with_blocks(self, block: Sequence[int]) -> Pattern:
         """The pattern whose entries are dense blocks of this shape: dense levels below its own, and modes behind."""
-        extents = tuple(block)
-        found: Pattern = extended(self, extents, extents) if extents else self
+        found: Pattern = extended(self, extents, extents) if (extents := tuple(block)) else self
         return found
 
     def compressed(self, level: int) -> tuple[Tensor, Tensor]:

@@ -131,7 +131,7 @@ def _locate(
 ) -> tuple[Tensor, Tensor]:
     """Where the entries of a pattern are among those of another, and whether they are there."""
     pattern = put_together(Arrays(format, list(shape), list(arrays)))
-    numbers, found, _ = pattern.locate(put_together(Arrays(other, list(shape), list(others))))
+    numbers, found = pattern.locate(put_together(Arrays(other, list(shape), list(others))))
     return numbers.clone(), found.clone()
 
 

@@ -207,7 +207,7 @@ class TracedPattern(Pattern):
         format = Format("csf").resolve(len(shape))
         return TracedPattern(format, shape, *_by_level(format, arrays)), places
 
-    def locate(self, other: Pattern) -> derived.Located:
+    def _found_in(self, other: Pattern) -> derived.Located:
         numbers, found = _ops.locate(*self._arrays(), other.format.text, taken_apart(other).tensors)
         return derived.Located(numbers, found, False)
 
