@@ -117,7 +117,7 @@ def apply(function: Callable[..., Tensor], *operands: Any) -> tuple[Tensor, Patt
         return None
     try:
         if name in _SHARES and tape.needed(operands):
-            data, found = tape.follow(functools.partial(_Function, name), problem, operands)
+            data, found = tape.follow(_NODES[name], problem, operands)
         else:
             data, found = dispatch.run(problem, operands)
     except ToolchainError:  # there is no compiler, and torch can do it, too
@@ -201,7 +201,7 @@ def _function_problem(name: str, format: Format, dtype: torch.dtype) -> Problem:
     letters = tuple(string.ascii_lowercase[: len(format.levels)])
     indices, names = ",".join(letters), tuple("ABX"[: _MERGED[name]])
     arguments = ", ".join(f"{operand}({indices})" for operand in names)
-    text = f"C({indices}) = {name}[some]({arguments})"
+    text = f"C({indices}) = {name}[{' | '.join(map(str, range(len(names))))}]({arguments})"
     return Problem(text, True, names, (letters,) * len(names), letters, format, dtype=dtype)
 
 
@@ -284,6 +284,9 @@ _SHARES: dict[str, tuple[_Share, ...]] = {
     "min": _shares_of_extrema("gt"),
     "where": (_share(of="0"), _share(0, of="where(x, z, 0)"), _share(0, of="where(x, 0, z)")),
 }
+
+
+_NODES = {name: functools.partial(_Function, name) for name in _SHARES}  # one of each, by which recipes are compared
 
 
 @functools.lru_cache(maxsize=256)
