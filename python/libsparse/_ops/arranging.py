@@ -16,12 +16,12 @@ from torch import Tensor
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError
 from libsparse._lang.records import cached_property
+from libsparse._runtime.direct import native
 from libsparse._storage import packing, sorting, threads
 from libsparse._storage.conversion import taken
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-_SAMPLED = 4  # coordinates of each mode that tell most lists from each other
 _SEEN = 64  # lists, or pairs of arrays, that are remembered
 _KEPT = 1 << 22  # numbers of all of them together, 32 MiB at most
 _TORCHS = {"max": "amax", "min": "amin"}  # torch's names of reductions, where they are others
@@ -130,10 +130,13 @@ class _Seen:
         self.arrays, self.made = [a.clone() for a in arrays], made
         self.versions = () if made is None else _versions(made)
 
-    def has(self, arrays: Sequence[Tensor]) -> bool:
+    def has(self, arrays: list[Tensor]) -> bool:
         """Whether it is of these arrays, and nobody has written to those of the pattern."""
-        same = self.made is not None and self.versions == _versions(self.made)
-        return same and all(map(torch.equal, arrays, self.arrays))
+        if self.made is None or self.versions != _versions(self.made):
+            return False
+        if native is None:
+            return all(map(torch.equal, arrays, self.arrays))
+        return bool(native.are_equal(arrays, self.arrays))
 
 
 _seen: dict[tuple[object, ...], _Seen] = {}
@@ -151,7 +154,7 @@ def arrange(coords: Sequence[Tensor], shape: Sequence[int], format: Format, item
     """
     levels, extents = [coords[mode].contiguous() for mode in format.order], [shape[mode] for mode in format.order]
     made: Arranged = _again(
-        (format, *extents),
+        (format.text, *extents),
         levels,
         lambda: _arranged(levels, extents, shape, format, itemsize),
         lambda made: bool(made.size <= 2 * len(levels[0])),  # and not with far more padding than entries
@@ -174,7 +177,7 @@ def rows(
     """
     if type(pos) is not Tensor or type(crd) is not Tensor:
         return make()
-    made: Pattern | None = _again((format, *shape, check), [pos, crd], make, lambda made: made is not None)
+    made: Pattern | None = _again((format.text, *shape, check), [pos, crd], make, lambda made: made is not None)
     return made
 
 
@@ -204,6 +207,9 @@ def _key(about: tuple[object, ...], arrays: list[Tensor]) -> tuple[object, ...] 
     """What tells arrays from most others; None of those that aren't kept."""
     if not 0 < sum([a.numel() for a in arrays]) <= _KEPT or torch.is_inference_mode_enabled():
         return None
+    if native is not None:
+        seen = native.glance(arrays)
+        return None if seen is None else (seen, *about)
     if not all(map(sorting.is_plain, arrays)):
         return None
     return *about, *[(a.dtype, len(a), *a[:: len(a) // _SAMPLED + 1].tolist()) for a in arrays]

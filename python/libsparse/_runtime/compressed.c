@@ -15,16 +15,7 @@ PyObject *large_integers;
 long long large_bytes;
 static int32_t int32_code, int64_code;
 
-/* An array of integers that a user hands over. */
-typedef struct {
-	Handle handle;
-	int32_t dtype;
-	int64_t length;
-	const void *data;
-} Integers;
-
-/* Whether an object is a contiguous array of int32 or int64 in memory, whose length is one of int32; -1 with an exception. */
-static int read_integers(PyObject *object, Integers *array)
+int read_integers(PyObject *object, Integers *array)
 {
 	int64_t ndim;
 	bool contiguous;

@@ -306,7 +306,7 @@ PyMODINIT_FUNC PyInit__direct(void)
 		return NULL;
 	PyObject *module = PyModule_Create(&definition);
 	PyObject *type = module == NULL ? NULL : PyType_FromSpec(&direct_spec);
-	PyMethodDef *const tables[] = {multiply_functions, repeat_functions, describe_functions, kind_functions, wrap_functions, compressed_functions};
+	PyMethodDef *const tables[] = {multiply_functions, repeat_functions, describe_functions, kind_functions, wrap_functions, compressed_functions, seen_functions};
 	int status = type == NULL ? -1 : 0;
 	for (size_t n = 0; status == 0 && n < sizeof tables / sizeof tables[0]; n++)
 		status = PyModule_AddFunctions(module, tables[n]);

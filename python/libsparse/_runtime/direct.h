@@ -1,4 +1,4 @@
-/* What direct.c, held.c, multiply.c, repeat.c, describe.c, kinds.c, wrap.c, compressed.c, finder.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+/* What direct.c, held.c, multiply.c, repeat.c, describe.c, kinds.c, wrap.c, compressed.c, seen.c, finder.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -159,6 +159,21 @@ extern PyObject *large_integers;
 extern long long large_bytes;
 extern PyMethodDef compressed_functions[];
 void prepare_integers(void);
+
+/* An array of integers that a user hands over. */
+typedef struct {
+	Handle handle;
+	int32_t dtype;
+	int64_t length;
+	const void *data;
+} Integers;
+
+/* Whether an object is a contiguous array of int32 or int64 in memory, whose length is one of int32; -1 with an exception. The handle is the
+ * caller's to delete where it isn't NULL. */
+int read_integers(PyObject *object, Integers *array);
+
+/* seen.c */
+extern PyMethodDef seen_functions[];
 
 /* finder.c */
 int prepare_finder(PyObject *module);
