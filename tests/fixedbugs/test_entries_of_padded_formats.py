@@ -61,3 +61,29 @@ def test_results_are_those_of_dense_tensors(format: str, shape: tuple[int, int])
         found = torch.autograd.grad((ours * weights).sum(), values)[0]
         expected = torch.autograd.grad((theirs * weights).sum(), dense)[0]
         torch.testing.assert_close(A.pattern.entries(found.reshape(-1)), expected[tuple(A.indices())])
+
+
+@pytest.mark.parametrize("format", PADDED)
+@pytest.mark.parametrize("graph", [False, True])
+def test_functions_of_the_stored_values_see_no_padding(format: str, graph: bool) -> None:
+    A = made(format, 7, 9)
+    values = A.values().detach().abs().requires_grad_()
+    functions = [torch.sqrt, lambda v: v - v.mean(), lambda v: v.softmax(0), lambda v: v > 0.3]
+    for function in functions[: 2 if graph else None]:
+        torch._dynamo.reset()
+
+        def mapped(A, function=function):
+            return A.map(function)
+
+        run = torch.compile(mapped, backend="aot_eager", fullgraph=True) if graph else mapped
+        found = run(A.with_values(values))
+        wanted = function(A.pattern.entries(values))
+        assert torch.equal(A.pattern.entries(found.values()), wanted)
+        assert torch.equal(A.pattern.spread(wanted), found.values())
+        if wanted.is_floating_point():
+            weights = torch.arange(1.0, 1 + wanted.numel(), dtype=torch.float64)
+            ours = torch.autograd.grad((A.pattern.entries(found.values()) * weights).sum(), values)[0]
+            expected = torch.autograd.grad((wanted * weights).sum(), values)[0]
+            torch.testing.assert_close(ours, expected)
+            dense = torch.autograd.grad(run(A.with_values(values)).to_dense().sum(), values)[0]
+            assert not dense.isnan().any()

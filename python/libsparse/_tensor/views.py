@@ -32,14 +32,18 @@ def _apply_to_values(self: _Self, fn: Callable[[Tensor], Tensor]) -> _Self:
 
     Args:
         self: A sparse tensor.
-        fn: Takes and returns a 1-D tensor of `nnz` elements.
+        fn: Takes and returns a 1-D tensor of `nnz` elements, in the order of `indices()`.
+
+    Raises:
+        ShapeError: `fn` returned something else than a number for each value.
     """
     if not callable(fn):
         raise DtypeError(f"map: fn is a {type(fn).__name__}; expected a function such as torch.exp")
-    values = fn(self.values())
-    if values is None:
+    entries = self._of_entries()
+    found = fn(entries)
+    if found is None:
         raise DtypeError("map: fn returned None; expected a tensor with a number for each value")
-    return self.with_values(values)
+    return self._with_entries(found) if getattr(found, "shape", None) == entries.shape else self.with_values(found)
 
 
 # The name that Python's own messages about its arguments have.
@@ -112,6 +116,14 @@ class LevelViews:
     def row_indices(self) -> Tensor:
         """The rows of a CSC matrix; not to be written to."""
         return self._array("csc", self._pattern.crd)
+
+    def _of_entries(self) -> Tensor:
+        """The values without padding, which would count in means and have gradients that are not finite."""
+        return self._pattern.entries(self.values())
+
+    def _with_entries(self: _Self, entries: Tensor) -> _Self:
+        """A tensor of the same pattern with other values, which are given without padding."""
+        return self.with_values(self._pattern.spread(entries))
 
     _nnz = _count
 
