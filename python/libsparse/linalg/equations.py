@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ from torch import Tensor
 import libsparse as ls
 
 from . import krylov, single
+from .batches import Function, is_batch, of_each, one_by_one
 from .checks import count, scaled, square_matrix, taken, tolerance, vector
 
 _Method = Callable[[krylov.System, Tensor], Tensor]
@@ -105,7 +107,8 @@ def _dtypes(A: ls.SparseTensor, b: Tensor) -> tuple[torch.dtype, torch.dtype]:
     return common, torch.promote_types(common, torch.float32)
 
 
-class _Solution(torch.autograd.Function):
+@one_by_one
+class _Solution(Function):
     """Equations by iteration; the gradients are equations with the adjoint."""
 
     @staticmethod
@@ -120,6 +123,9 @@ class _Solution(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        if is_batch(grad):
+            each: tuple[Tensor | None, ...] = of_each(functools.partial(_Solution.backward, ctx), grad)
+            return each
         values, x = ctx.saved_tensors
         setting: _Setting = ctx.setting
         matrix: Any = ls.SparseTensor(setting.pattern, values)
@@ -131,21 +137,15 @@ class _Solution(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, values_change: Tensor | None, b_change: Tensor | None, *_: None) -> Tensor:
+        if is_batch(values_change) or is_batch(b_change):
+            each: Tensor = of_each(functools.partial(_Solution.jvp, ctx), values_change, b_change)
+            return each
         values, x = ctx.saved_tensors
         right = torch.zeros_like(x) if b_change is None else b_change
         if values_change is not None:
             right = right - ls.SparseTensor(ctx.setting.pattern, values_change) @ x
         change: Tensor = _Solution.apply(values, right, torch.zeros_like(x), ctx.setting)
         return change
-
-    @staticmethod
-    def vmap(info: Any, places: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
-        """Equations of a batch are solved one after the other: each has its own iteration."""
-        solutions = []
-        for number in range(info.batch_size):
-            one = [i if p is None else i.select(p, number) for i, p in zip(inputs, places, strict=True)]
-            solutions.append(_Solution.apply(*one))
-        return torch.stack(solutions), 0
 
 
 def _iterate(matrix: ls.SparseTensor, b: Tensor, start: Tensor, setting: _Setting) -> Tensor:
