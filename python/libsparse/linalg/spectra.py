@@ -1,11 +1,12 @@
 """Eigenvalues and singular values of sparse matrices.
 
-Values have gradients, by the vectors that belong to them (Hellmann and Feynman); vectors have none.
+Values have gradients, and these have gradients; vectors have none.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -14,10 +15,12 @@ from torch import Tensor
 
 import libsparse as ls
 
+from . import resolvents
 from .bidiagonal import Bidiagonal
 from .checks import count, matrix, scaled, square_matrix, taken, tolerance, vector
 from .convergence import ConvergenceError
 from .lanczos import Lanczos
+from .perturbation import values_of
 from .restarts import converge
 
 _SMALL = 100  # rows of a dense matrix whose decomposition takes no longer than an iteration
@@ -43,7 +46,7 @@ def eigsh(
 
     Returns:
         Values (k,), real, the largest first (the smallest first where these are asked for), and vectors (n, k) of
-        length 1. Gradients of the values are those of simple eigenvalues; vectors have none.
+        length 1. Gradients of the values, first and second ones, are those of simple eigenvalues; vectors have none.
 
     Raises:
         ShapeError: A is not square, or k is out of range.
@@ -60,18 +63,45 @@ def eigsh(
     square_matrix("eigsh", A)
     k = _checked("eigsh", A, k, A.shape[0])
     within, niter = _within("eigsh", A, tol), count("eigsh", "niter", niter)
-    constant = _constant(A)
-    _check_hermitian("eigsh", constant)
-    n, size = A.shape[0], max(2 * k + 1, 20)
-    if n <= max(size, 3 * k, _SMALL):
-        _, vectors = torch.linalg.eigh(constant.to_dense())
-        vectors = vectors[:, -k:].flip(1) if largest else vectors[:, :k]
-    else:
-        turned = constant if largest else constant.with_values(-constant.values())
-        space = Lanczos(lambda x: turned @ x, n, A.dtype, size)
-        converge("eigsh", space, k, within, niter)
-        vectors = space.vectors(k).T.contiguous()
-    return _real((vectors.conj() * (A @ vectors)).sum(0)), vectors
+    rows: Any = A.to_format("csr")
+    return values_of(rows, _Eigenvalues("eigsh", rows.pattern, True, k, largest, within, niter))
+
+
+@dataclass(frozen=True)
+class _Eigenvalues:
+    name: str
+    pattern: ls.Pattern
+    real: bool
+    k: int
+    largest: bool
+    tol: float
+    niter: int
+
+    def find(self, A: ls.SparseTensor) -> tuple[Tensor, Tensor]:
+        constant = _constant(self.name, A)
+        _check_hermitian(self.name, constant)
+        n, k, size = A.shape[0], self.k, max(2 * self.k + 1, 20)
+        if n <= max(size, 3 * k, _SMALL):
+            _, vectors = torch.linalg.eigh(constant.to_dense())
+            vectors = vectors[:, -k:].flip(1) if self.largest else vectors[:, :k]
+        else:
+            turned = constant if self.largest else constant.with_values(-constant.values())
+            space = Lanczos(lambda x: turned @ x, n, A.dtype, size)
+            converge("eigsh", space, k, self.tol, self.niter)
+            vectors = space.vectors(k).T
+        return _quotients(A, vectors, vectors), vectors.contiguous()
+
+    def sides(self, A: ls.SparseTensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        return vectors, vectors
+
+    def respond(
+        self, A: ls.SparseTensor, C: ls.SparseTensor, vectors: Tensor, weights: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        constant, factor = scaled(A)
+        values, sign = _quotients(constant, vectors, vectors), 1 if self.largest else -1
+        right = (C @ vectors + C.mH @ vectors) * (weights * factor / 2)  # what makes A less symmetric changes no value
+        found = resolvents.hermitian(self.name, lambda x: constant @ x, vectors, values, sign, right)
+        return found, found
 
 
 def svds(
@@ -91,7 +121,8 @@ def svds(
 
     Returns:
         U (m, k), values (k,), real, the largest first, and V (n, k), as `torch.svd_lowrank`: A is near
-        U diag(values) V^H. Gradients of the values are those of simple singular values; vectors have none.
+        U diag(values) V^H. Gradients of the values, first and second ones, are those of simple singular values above 0;
+        vectors have none.
 
     Raises:
         ShapeError: A is no matrix, or k is out of range.
@@ -109,13 +140,47 @@ def svds(
     least = min(A.shape)
     k = _checked("svds", A, k, least)
     within, niter = _within("svds", A, tol), count("svds", "niter", niter)
-    constant, size = _constant(A), max(2 * k + 1, 20)
-    if least <= max(size, 3 * k, _SMALL):
-        U, _, Vh = torch.linalg.svd(constant.to_dense(), full_matrices=False)
-        U, V = U[:, :k], Vh[:k].mH
-    else:
-        U, V = _singular_vectors(constant, k, size, within, niter)
-    return U, _real((U.conj() * (A @ V)).sum(0)), V
+    rows: Any = A.to_format("csr")
+    values, vectors = values_of(rows, _SingularValues("svds", rows.pattern, True, k, within, niter))
+    return vectors[: A.shape[0]], values, vectors[A.shape[0] :]
+
+
+@dataclass(frozen=True)
+class _SingularValues:
+    """Singular values are eigenvalues of the matrix that has A and its adjoint beside the diagonal."""
+
+    name: str
+    pattern: ls.Pattern
+    real: bool
+    k: int
+    tol: float
+    niter: int
+
+    def find(self, A: ls.SparseTensor) -> tuple[Tensor, Tensor]:
+        constant, least, k, size = _constant(self.name, A), min(A.shape), self.k, max(2 * self.k + 1, 20)
+        if least <= max(size, 3 * k, _SMALL):
+            U, _, Vh = torch.linalg.svd(constant.to_dense(), full_matrices=False)
+            U, V = U[:, :k], Vh[:k].mH
+        else:
+            U, V = _singular_vectors(constant, k, size, self.tol, self.niter)
+        return _quotients(A, U, V), torch.cat([U, V])
+
+    def sides(self, A: ls.SparseTensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        return vectors[: A.shape[0]], vectors[A.shape[0] :]
+
+    def respond(
+        self, A: ls.SparseTensor, C: ls.SparseTensor, vectors: Tensor, weights: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        constant, factor = scaled(A)
+
+        def doubled(matrix: Any, columns: Tensor) -> Tensor:
+            left, right = self.sides(A, columns)
+            return torch.cat([matrix @ right, matrix.mH @ left])
+
+        values, half = _quotients(constant, *self.sides(A, vectors)), vectors * 0.5**0.5
+        right = doubled(C, vectors) * (weights * factor)
+        found = resolvents.hermitian(self.name, lambda x: doubled(constant, x), half, values, 1, right)
+        return self.sides(A, found)
 
 
 def _singular_vectors(A: ls.SparseTensor, k: int, size: int, tol: float, niter: int) -> tuple[Tensor, Tensor]:
@@ -145,7 +210,7 @@ def power_iteration(
 
     Returns:
         The value, a number, and the vector (n,) of length 1. The gradient of the value takes an iteration with the
-        adjoint of A.
+        adjoint of A, and that of its gradient solutions of equations by GMRES.
 
     Raises:
         ShapeError: A is not square, or x0 does not fit.
@@ -163,13 +228,43 @@ def power_iteration(
     if x0 is not None:
         _check_start(x0, A)
     rtol, maxiter = tolerance("power_iteration", "rtol", rtol), count("power_iteration", "maxiter", maxiter)
-    constant = A.detach()
-    x = _iterated(constant, x0, rtol, maxiter)
-    if not (A.requires_grad and torch.is_grad_enabled()):
-        return torch.vdot(x, constant @ x), x
-    adjoint: Any = constant.mH
-    left = _iterated(adjoint, x, rtol, maxiter)
-    return torch.vdot(left, A @ x) / torch.vdot(left, x), x
+    rows: Any = A.to_format("csr")
+    values, vectors = values_of(
+        rows, _Dominant("power_iteration", rows.pattern, not A.dtype.is_complex, x0, rtol, maxiter)
+    )
+    return values[0], vectors[:, 0]
+
+
+@dataclass(frozen=True)
+class _Dominant:
+    name: str
+    pattern: ls.Pattern
+    real: bool
+    x0: Tensor | None
+    rtol: float
+    maxiter: int
+
+    def find(self, A: ls.SparseTensor) -> tuple[Tensor, Tensor]:
+        x = _iterated(A, self.x0, self.rtol, self.maxiter)
+        return torch.vdot(x, A @ x)[None], x[:, None]
+
+    def sides(self, A: ls.SparseTensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        adjoint: Any = A.mH
+        left = _iterated(adjoint, vectors[:, 0], self.rtol, self.maxiter)
+        return (left / torch.vdot(left, vectors[:, 0]).conj())[:, None], vectors
+
+    def respond(
+        self, A: ls.SparseTensor, C: ls.SparseTensor, vectors: Tensor, weights: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        constant, factor = scaled(A)
+        adjoint: Any = constant.mH
+        left, right = self.sides(A, vectors)
+        value = (left.conj() * (constant @ right)).sum(0)
+        own, other = (C.mH @ left) * (weights * factor), (C @ right) * (weights.conj() * factor)
+        return (
+            resolvents.general(self.name, lambda x: adjoint @ x, left, right, value.conj(), own),
+            resolvents.general(self.name, lambda x: constant @ x, right, left, value, other),
+        )
 
 
 def _check_start(x0: Any, A: ls.SparseTensor) -> None:
@@ -185,7 +280,7 @@ def _check_start(x0: Any, A: ls.SparseTensor) -> None:
 
 def _iterated(A: ls.SparseTensor, x0: Tensor | None, rtol: float, maxiter: int) -> Tensor:
     x = torch.rand(A.shape[0], dtype=A.dtype, device="cpu") if x0 is None else x0.detach().to(A.dtype)
-    x /= torch.linalg.vector_norm(x)
+    x = torch.div(x, torch.linalg.vector_norm(x))  # x0 is the caller's
     A, factor = scaled(A)
     size = residual = 0.0
     for _ in range(maxiter):
@@ -213,8 +308,6 @@ def _checked(name: str, A: ls.SparseTensor, k: Any, most: int) -> int:
         )
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= most:
         raise ls.ShapeError(f"{name}: k={k!r}; expected from 1 to {most}, for A ({A._facts()})")
-    if not bool(A.values().isfinite().all()):
-        raise ls.FormatError(f"{name}: A ({A._facts()}) has entries that are infinite or NaN; expected finite ones")
     return k
 
 
@@ -235,13 +328,16 @@ def _check_hermitian(name: str, A: ls.SparseTensor) -> None:
     )
 
 
-def _constant(A: ls.SparseTensor) -> ls.SparseTensor:
-    """The matrix without a gradient, row by row, with entries near 1."""
-    found, _ = scaled(A.detach().to_format("csr"))
-    return found
+def _constant(name: str, A: ls.SparseTensor) -> ls.SparseTensor:
+    """The matrix with entries near 1, which have to be finite."""
+    if not bool(A.values().isfinite().all()):
+        raise ls.FormatError(f"{name}: A ({A._facts()}) has entries that are infinite or NaN; expected finite ones")
+    return scaled(A)[0]
 
 
-def _real(values: Tensor) -> Tensor:
+def _quotients(A: Any, left: Tensor, right: Tensor) -> Tensor:
+    """The values that belong to vectors: `l^H A r`, real."""
+    values: Tensor = (left.conj() * (A @ right)).sum(0)
     return values.real if values.is_complex() else values
 
 
