@@ -61,3 +61,21 @@ def test_gradients_of_the_largest_of_four_are_compiled_in_time():
     found = torch.autograd.grad(out.square().sum(), list(sparse.values()))
     for D, gradient, wanted in zip(dense, found, torch.autograd.grad(want.square().sum(), leaves), strict=True):
         torch.testing.assert_close(gradient.to_dense(), wanted * (D != 0))
+
+
+@pytest.mark.parametrize(
+    "text", ["A(i,j) * x(j)", "A(i,j) + x(j) * stored(A(i,j))", "A(i,j)", "stored(A(i,j)) * exp(x(j))"]
+)
+@pytest.mark.parametrize("reduce", ["max", "min"])
+def test_second_gradients_where_no_term_is(text: str, reduce: str) -> None:
+    A = ls.tensor(torch.tensor([[1.0, 0, 2], [0, 0, 0], [0, 3, 0]], dtype=torch.float64))
+    leaves = A.values().clone().requires_grad_(), torch.tensor([1.0, 2, 4], dtype=torch.float64, requires_grad=True)
+    given = {name: leaf for name, leaf in zip("Ax", leaves, strict=True) if f"{name}(" in text.replace("stored(A", "")}
+    operands = {"A": A, **given, **({"A": A.with_values(leaves[0])} if "A" in given else {})}
+    found = ls.evaluate(f"y(i) {reduce}= {text}", **operands)
+    weights = torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True)
+    first = torch.autograd.grad(found, list(given.values()), weights, create_graph=True)
+    second = torch.autograd.grad(sum(t.sum() for t in first), weights)[0]
+    assert second.isfinite().all()
+    assert second[1] == 0
+    assert (second[[0, 2]] != 0).all()

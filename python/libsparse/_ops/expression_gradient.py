@@ -193,8 +193,12 @@ class _Gradient:
         """The gradient of the result divided by the numbers of terms that are the least or the greatest."""
         self.known[self.result.name] = grad
         hit, output = self._hit(out), self.problem.output
-        ties = self._ties(hit, out) if self._counting(out.values.dtype) is None else Call("sum", (hit,))
-        return self._compute(Access("s_", output), Call("/", (self.result, ties)), "dense" if output else None)[0]
+        if torch.is_grad_enabled():  # to a second gradient nothing may be 0 by 0: 1 where no term is but a number
+            some = Call("eq", (hit.args[1], hit.args[1]), "every")
+            number: Expr = Call("max", (self._ties(hit, out), some), "every")
+        else:
+            number = Call("sum", (hit,)) if self._counting(out.values.dtype) else self._ties(hit, out)
+        return self._compute(Access("s_", output), Call("/", (self.result, number)), "dense" if output else None)[0]
 
     def _share(self, out: Operand) -> Expr:
         """The share in the gradient of the result of each term that is the least or the greatest.
@@ -207,7 +211,7 @@ class _Gradient:
         self.known[self.result.name] = Operand(None, self.shares(self.known[self.result.name], out))
         return self._hit(out)
 
-    def _hit(self, out: Operand) -> Expr:
+    def _hit(self, out: Operand) -> Call:
         """Whether a term is the least or the greatest: of each term, not of their sums."""
         result = self.result._replace(name=self._named("out", out))
         return Call("eq", (self.value, result), "every")
@@ -272,9 +276,8 @@ class _Gradient:
                     total = Call("first", (total, Access(name, problem.inputs[number], windows)), "0")
                     break
             else:
-                raise UnsupportedError(
-                    f"{problem.text}: no gradient of a term that doesn't depend on index {index!r} yet"
-                )
+                lacking = f"{problem.text}: no gradient of a term that doesn't depend on index {index!r} yet"
+                raise UnsupportedError(lacking)
         return total
 
     def _sampled(self, pattern: Pattern, indices: tuple[str, ...], windows: tuple[Part, ...], total: Expr) -> Tensor:
@@ -297,9 +300,8 @@ class _Gradient:
 
 def _complex(problem: Problem, operands: Sequence[Operand]) -> tuple[str, ...]:
     """The names of complex operands."""
-    return tuple(
-        [name for name, o in zip(problem.names, operands, strict=True) if o.data is not None and o.data.is_complex()]
-    )
+    named = zip(problem.names, operands, strict=True)
+    return tuple([name for name, o in named if o.data is not None and o.data.is_complex()])
 
 
 def _free(word: str, problem: Problem) -> str:

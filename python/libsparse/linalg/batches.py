@@ -49,9 +49,10 @@ def of_each(compute: Callable[..., Any], *inputs: Any) -> Any:
 
 
 def _stacked(compute: Callable[..., Any], count: int, inputs: Sequence[Any], places: Sequence[int | None]) -> Any:
-    each = []
-    for number in range(count):
-        each.append(compute(*(i if p is None else i.select(p, number) for i, p in zip(inputs, places, strict=True))))
+    each = [
+        compute(*(i if p is None else i.select(p, number) for i, p in zip(inputs, places, strict=True)))
+        for number in range(count)
+    ]
     if isinstance(each[0], Tensor):
         return torch.stack(each)
     return tuple(None if parts[0] is None else torch.stack(parts) for parts in zip(*each, strict=True))
