@@ -22,6 +22,7 @@ from libsparse._storage.conversion import taken
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
+_SAMPLED = 4  # coordinates of each mode that tell most lists from each other without the functions in C
 _SEEN = 64  # lists, or pairs of arrays, that are remembered
 _KEPT = 1 << 22  # numbers of all of them together, 32 MiB at most
 _TORCHS = {"max": "amax", "min": "amin"}  # torch's names of reductions, where they are others

@@ -194,11 +194,10 @@ class _Gradient:
         self.known[self.result.name] = grad
         hit, output = self._hit(out), self.problem.output
         if torch.is_grad_enabled():  # to a second gradient nothing may be 0 by 0: 1 where no term is but a number
-            some = Call("eq", (hit.args[1], hit.args[1]), "every")
-            number: Expr = Call("max", (self._ties(hit, out), some), "every")
+            ties: Expr = Call("max", (self._ties(hit, out), Call("eq", (hit.args[1], hit.args[1]), "every")), "every")
         else:
-            number = Call("sum", (hit,)) if self._counting(out.values.dtype) else self._ties(hit, out)
-        return self._compute(Access("s_", output), Call("/", (self.result, number)), "dense" if output else None)[0]
+            ties = Call("sum", (hit,)) if self._counting(out.values.dtype) else self._ties(hit, out)
+        return self._compute(Access("s_", output), Call("/", (self.result, ties)), "dense" if output else None)[0]
 
     def _share(self, out: Operand) -> Expr:
         """The share in the gradient of the result of each term that is the least or the greatest.
@@ -221,8 +220,7 @@ class _Gradient:
 
     def _counting(self, dtype: torch.dtype) -> torch.dtype | None:
         """The dtype itself where it counts all terms of an element exactly, None for that of counts."""
-        extents = self.problem.extents(self.operands)
-        terms = math.prod(n for index, n in extents.items() if index not in self.problem.output)
+        terms = math.prod(n for i, n in self.problem.extents(self.operands).items() if i not in self.problem.output)
         return dtype if dtype.is_floating_point and terms <= 1 / torch.finfo(dtype).eps else None
 
     def _others(self, stored: Pattern | None) -> Expr:
