@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 _LINE = 64  # bytes of a cache line
+_MOVED = 128  # entries of a matrix of which some are moved for a new pattern
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,17 @@ class Matrix:
     def with_values(self, values: Tensor) -> Matrix:
         """The same pattern with other values."""
         return replace(self, values=values)
+
+    def fresh(self) -> Matrix:
+        """A copy with some of its first entries one column on: a new pattern, and as much to compute."""
+        made = self.with_arrays(torch.clone)
+        first = made.col[:_MOVED]
+        rows = torch.searchsorted(self.crow, torch.arange(len(first), dtype=self.crow.dtype), right=True)
+        last = torch.arange(len(first)) + 1 == self.crow[rows]  # of its row
+        following = torch.cat([self.col[1 : len(first) + 1], self.col[:1]])[: len(first)]
+        beyond = torch.where(last, self.shape[1], following)
+        first += ((first + 1 < beyond) & (torch.rand(len(first)) < 0.5)).to(first.dtype)
+        return made
 
 
 @dataclass(frozen=True)
@@ -120,14 +132,14 @@ class Problem:
         return Problem(self.kernel, {name: changed(operand) for name, operand in self.operands.items()})
 
     def fresh(self) -> Problem:
-        """The same with copies of the sparse operands' arrays, which nobody has seen before."""
-        return Problem(
-            self.kernel,
-            {
-                name: o.with_arrays(torch.clone) if isinstance(o, (Matrix, SparseTensor)) else o
-                for name, o in self.operands.items()
-            },
-        )
+        """The same with copies of the sparse operands' arrays, and of matrices with patterns that nobody has seen."""
+
+        def copied(operand: Any) -> Any:
+            if isinstance(operand, Matrix):
+                return operand.fresh()
+            return operand.with_arrays(torch.clone) if isinstance(operand, SparseTensor) else operand
+
+        return Problem(self.kernel, {name: copied(operand) for name, operand in self.operands.items()})
 
     def nbytes(self) -> int:
         """Bytes of all operands."""

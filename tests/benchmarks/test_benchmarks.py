@@ -124,3 +124,20 @@ def test_tuners_on_every_objective(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {title: tuners for title, tuners in tune.run(options).items() if isinstance(tuners, dict)}
     assert len(found) == 8
     assert all(len(tuners["libsparse"]["needed"]) == 1 for tuners in found.values())
+
+
+def test_new_operands_have_patterns_that_nobody_has_seen() -> None:
+    made = """
+import torch
+import libsparse as ls
+from method.operands import Matrix, Problem
+
+A = ls.random((60, 40), 0.08, format="csr")
+x = torch.rand(40)
+M = Matrix("A", "random", A.crow_indices(), A.col_indices(), A.values(), (60, 40))
+problems = [Problem("spmv", {"A": M, "x": x}).fresh() for _ in range(20)]
+for p in problems:
+    assert ls.from_csr(p.A.crow, p.A.col, p.A.values, p.A.shape).nnz == M.nnz and p.x is x
+assert len({tuple(p.A.col.tolist()) for p in problems}) == 20
+"""
+    subprocess.run([sys.executable, "-c", made], cwd=ROOT / "benchmarks", check=True)
