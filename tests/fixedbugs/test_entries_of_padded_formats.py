@@ -87,3 +87,9 @@ def test_functions_of_the_stored_values_see_no_padding(format: str, graph: bool)
             torch.testing.assert_close(ours, expected)
             dense = torch.autograd.grad(run(A.with_values(values)).to_dense().sum(), values)[0]
             assert not dense.isnan().any()
+
+
+@pytest.mark.parametrize("format", ["csr", "ell", "sell(2)"])
+def test_functions_that_return_no_tensor_are_refused(format: str) -> None:
+    with pytest.raises(ls.DtypeError):
+        ls.tensor(torch.eye(3), format=format).map(lambda v: v.numpy())

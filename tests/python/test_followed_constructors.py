@@ -131,3 +131,13 @@ def test_traces_and_scripts_are_torchs() -> None:
     with ls.override():
         torch.testing.assert_close(torch.jit.trace(dense, values, check_trace=False)(values), dense(values))
         assert "sparse_coo_tensor" in repr(torch.sparse_coo_tensor)
+
+
+def test_gradients_of_bfloat16_in_rows_are_added_up() -> None:
+    crow, col = torch.tensor([0, 2, 3, 5]), torch.tensor([1, 2, 0, 0, 2])
+    values = torch.ones(5, dtype=torch.bfloat16, requires_grad=True)
+    with ls.override():
+        S = torch.sparse_csr_tensor(crow, col, values, (3, 3))
+        (S + S).to_dense().sum().backward()
+    assert values.grad is not None
+    assert values.grad.tolist() == [2.0] * 5

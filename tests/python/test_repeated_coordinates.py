@@ -1,6 +1,8 @@
-"""Coordinates that come again: from the third time on the pattern is the one of the second, and numbers stay right."""
+"""Coordinates that come again are sorted once, from the third time on; numbers stay right, and patterns apart."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,16 +25,29 @@ def dense(indices: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     return torch.zeros(SHAPE, dtype=values.dtype).index_put(tuple(indices), values, accumulate=True)
 
 
+@pytest.fixture
+def sorted_lists(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths of the lists that were sorted."""
+    found: list[int] = []
+    arranged = arranging._arranged
+
+    def noted(levels: list[torch.Tensor], *rest: Any) -> Any:
+        found.append(len(levels[0]))
+        return arranged(levels, *rest)
+
+    monkeypatch.setattr(arranging, "_arranged", noted)
+    return found
+
+
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr", "ell", "hs", "bsr(2,2)"])
-def test_the_pattern_is_that_of_the_last_time(format: str) -> None:
+def test_lists_are_sorted_twice_at_most(format: str, sorted_lists: list[int]) -> None:
     indices, values = triplets()
     found = [ls.from_coo(indices.clone(), n * values, SHAPE, format) for n in range(1, 5)]
     for n, A in enumerate(found):
         torch.testing.assert_close(A.to_dense(), (n + 1) * dense(indices, values))
-    assert found[0].pattern is not found[1].pattern
-    assert found[2].pattern is found[3].pattern
-    if format in ("csr", "csc", "coo", "dcsr"):
-        assert found[1].pattern is found[2].pattern
+        assert A.format == format
+        torch.testing.assert_close((A @ torch.ones(SHAPE[1], dtype=torch.float64)), A.to_dense().sum(1))
+    assert sorted_lists == [COUNT, COUNT]
 
 
 @pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "max", "min"])
@@ -67,26 +82,29 @@ def test_what_is_written_into_an_array_of_the_user_is_seen() -> None:
             array[:, 150] = np.array([step, step])  # between those that are looked at first
 
 
-def test_arrays_of_a_pattern_that_somebody_wrote_to_are_not_used_again() -> None:
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr"])
+@pytest.mark.parametrize("write", ["version", "numpy", "data", "derived", "result", "shared"])
+def test_what_is_written_to_arrays_of_one_tensor_is_in_no_other(format: str, write: str) -> None:
     indices, values = triplets()
-    A = [ls.from_coo(indices, values, SHAPE) for _ in range(3)][-1]
-    A.col_indices()[0] += 1
-    torch.testing.assert_close(ls.from_coo(indices, values, SHAPE).to_dense(), dense(indices, values))
-
-
-@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
-def test_rows_that_come_again_have_one_pattern(dtype: torch.dtype) -> None:
-    indices, values = triplets()
-    A = ls.from_coo(indices, values, SHAPE)
-    starts, columns = A.crow_indices().to(dtype, copy=True), A.col_indices().to(dtype, copy=True)
-    found = [ls.from_csr(starts.clone(), columns.clone(), n * A.values(), SHAPE) for n in range(1, 5)]
-    for n, B in enumerate(found):
-        torch.testing.assert_close(B.to_dense(), (n + 1) * A.to_dense())
-    assert found[1].pattern is found[3].pattern is not found[0].pattern
-    columns[0] = 99
-    with pytest.raises(ls.IndexBoundsError):
-        ls.from_csr(starts, columns, A.values(), SHAPE)
-    assert ls.from_csc(starts, A.col_indices(), A.values(), SHAPE[::-1]).format == "csc"
+    A = [ls.from_coo(indices, values, SHAPE, format) for _ in range(3)][-1]
+    array = next(a for a in reversed(A.pattern.crd) if a is not None)
+    if write == "version":
+        array[0] += 1
+    elif write == "numpy":
+        array.numpy()[:] = 0
+    elif write == "data":
+        array.data[0] += 1
+    elif write == "derived":
+        A.indices().zero_()
+        A.pattern.linear().zero_()
+    elif write == "result":
+        (A + ls.from_coo(indices, values, SHAPE, format)).indices().zero_()
+    else:
+        A.share_memory_()
+    B = ls.from_coo(indices, values, SHAPE, format)
+    torch.testing.assert_close(B.to_dense(), dense(indices, values))
+    torch.testing.assert_close((B + B).to_dense(), 2 * dense(indices, values))
+    assert not any(a.is_shared() for a in B.pattern.crd if a is not None)
 
 
 def test_indices_out_of_range_are_refused_after_right_ones() -> None:
@@ -100,14 +118,24 @@ def test_indices_out_of_range_are_refused_after_right_ones() -> None:
 
 
 def test_few_lists_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arranging, "_KEPT", 5 * 2 * COUNT)
+    monkeypatch.setattr(arranging, "_KEPT", 5 * 6 * COUNT)
     for seed in range(20):
         for _ in range(2):
             ls.from_coo(*triplets(seed), SHAPE)
-    assert sum(seen.made is not None for seen in arranging._seen.values()) == 5
+    kept = [seen.made for seen in arranging._seen.values() if seen.made is not None]
+    assert 5 <= len(kept) <= 10
+    assert sum(made.numbers() + 2 * COUNT for made in kept) <= 5 * 6 * COUNT
     for seed in range(100, 200):
         ls.from_coo(*triplets(seed), SHAPE)
     assert len(arranging._seen) == arranging._SEEN
+
+
+def test_patterns_that_are_far_longer_than_their_lists_are_not_kept() -> None:
+    indices = torch.tensor([[0, 5], [1, 0]])
+    for _ in range(4):
+        A = ls.from_coo(indices, torch.ones(2), (arranging._KEPT, 3), format="csr")
+    assert A.nnz == 2
+    assert all(seen.made is None for seen in arranging._seen.values())
 
 
 def test_nothing_of_inference_is_kept() -> None:

@@ -2,20 +2,20 @@
 
 A program that assembles a matrix in each step of a loop, as of a mesh or of a graph whose weights change, passes the
 same coordinates each time, often in new arrays. What has come twice is kept, and coordinates are compared with it,
-which takes a tenth of sorting them; the tensor gets the pattern that it had, with all that is prepared for it.
+which takes a tenth of sorting them. Each tensor has a pattern of its own all the same, with copies of the arrays: users
+may write to theirs, share them with other processes, and no longer need them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError
-from libsparse._lang.records import cached_property
+from libsparse._lang.records import NamedTuple, cached_property
 from libsparse._runtime.direct import native
 from libsparse._storage import packing, sorting, threads
 from libsparse._storage.conversion import taken
@@ -23,17 +23,16 @@ from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 _SAMPLED = 4  # coordinates of each mode that tell most lists from each other without the functions in C
-_SEEN = 64  # lists, or pairs of arrays, that are remembered
-_KEPT = 1 << 22  # numbers of all of them together, 32 MiB at most
+_SEEN = 64  # lists that are remembered
+_KEPT = 1 << 22  # numbers of all that is kept, 32 MiB at most
 _TORCHS = {"max": "amax", "min": "amin"}  # torch's names of reductions, where they are others
 _ROWS = tuple(Format(name).resolve(2) for name in ("csr", "csc"))
 
 
 class Arranged:
-    """The pattern of a list of coordinates, and how values of the list become values of the pattern.
+    """What was made of a list of coordinates: arrays of a pattern, and how values of the list become its values.
 
     Attributes:
-        pattern: The pattern.
         order: Where the first of each distinct entry is in the list; None where the list is sorted.
         again: Where those are that came again, which as a rule are few.
         group: The numbers of these among the distinct entries, in ascending order.
@@ -48,8 +47,19 @@ class Arranged:
         slots: Tensor | None = None,
         size: int = 0,
     ) -> None:
-        self.pattern, self.slots, self.size = pattern, slots, size
+        self._pattern, self.slots, self.size = pattern, slots, size
         self.order, self.again, self.group = found.order, found.again, found.group
+
+    def pattern(self) -> Pattern:
+        """The pattern, which nobody else has."""
+        made = self._pattern
+        pos, crd = [[None if a is None else a.clone() for a in arrays] for arrays in (made.pos, made.crd)]
+        return Pattern._of_kernel(made.format, made.shape, pos, crd, made.size, made.index_dtype)
+
+    def numbers(self) -> int:
+        """How many numbers all arrays have."""
+        arrays = *self._pattern.pos, *self._pattern.crd, self.order, self.again, self.group, self.slots
+        return sum([a.numel() for a in arrays if a is not None])
 
     @cached_property
     def owners(self) -> Tensor:
@@ -122,30 +132,19 @@ def reduced(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
     return zeros.scatter_reduce(0, group, values, _TORCHS.get(reduce, reduce), include_self=False)
 
 
-class _Seen:
-    """Index arrays that have come; from the second time on with copies of them, and with what was made of them."""
+class _Seen(NamedTuple):
+    """Coordinates that have come; from the second time on with copies of them, and with what was made of them."""
 
-    __slots__ = ("arrays", "made", "versions")
-
-    def __init__(self, arrays: Sequence[Tensor] = (), made: Arranged | Pattern | None = None) -> None:
-        self.arrays, self.made = [a.clone() for a in arrays], made
-        self.versions = () if made is None else _versions(made)
-
-    def has(self, arrays: list[Tensor]) -> bool:
-        """Whether it is of these arrays, and nobody has written to those of the pattern."""
-        if self.made is None or self.versions != _versions(self.made):
-            return False
-        if native is None:
-            return all(map(torch.equal, arrays, self.arrays))
-        return bool(native.are_equal(arrays, self.arrays))
+    arrays: list[Tensor]
+    made: Arranged | None
 
 
 _seen: dict[tuple[object, ...], _Seen] = {}
 """What came last, by what tells it from others at a glance."""
 
 
-def arrange(coords: Sequence[Tensor], shape: Sequence[int], format: Format, itemsize: int) -> Arranged:
-    """The pattern of coordinates: that of the last time, where they come again.
+def arrange(coords: Sequence[Tensor], shape: Sequence[int], format: Format, itemsize: int) -> tuple[Pattern, Arranged]:
+    """The pattern of coordinates, and how values become its values: as the last time, where they come again.
 
     Args:
         coords: One array of integers for each mode, which may be the user's.
@@ -154,54 +153,25 @@ def arrange(coords: Sequence[Tensor], shape: Sequence[int], format: Format, item
         itemsize: Bytes of a value.
     """
     levels, extents = [coords[mode].contiguous() for mode in format.order], [shape[mode] for mode in format.order]
-    made: Arranged = _again(
-        (format.text, *extents),
-        levels,
-        lambda: _arranged(levels, extents, shape, format, itemsize),
-        lambda made: bool(made.size <= 2 * len(levels[0])),  # and not with far more padding than entries
-    )
-    return made
-
-
-def rows(
-    format: Format, shape: torch.Size, pos: Any, crd: Any, check: bool, make: Callable[[], Pattern | None]
-) -> Pattern | None:
-    """What is made of the arrays of compressed rows or columns: the pattern of the last time, where they come again.
-
-    Args:
-        format: The format.
-        shape: The shape.
-        pos: What the user has for positions.
-        crd: And for coordinates.
-        check: Whether they are checked.
-        make: Makes the pattern; None where something is unusual or wrong.
-    """
-    if type(pos) is not Tensor or type(crd) is not Tensor:
-        return make()
-    made: Pattern | None = _again((format.text, *shape, check), [pos, crd], make, lambda made: made is not None)
-    return made
-
-
-def _again(
-    about: tuple[object, ...], arrays: list[Tensor], make: Callable[[], Any], is_kept: Callable[[Any], bool]
-) -> Any:
-    """What is made of arrays: that of the last time, where they come again."""
-    key = _key(about, arrays)
-    if key is None:
-        return make()
-    seen = _seen.pop(key, None)
-    if seen is not None and seen.made is not None and seen.has(arrays):
+    key = _key((format.text, *extents), levels)
+    seen = None if key is None else _seen.pop(key, None)
+    if key is not None and seen is not None and seen.made is not None and _are_equal(levels, seen.arrays):
         _seen[key] = seen
-        return seen.made
-    made = make()
-    if seen is not None and seen.made is None and is_kept(made):  # of many that look alike, not each is copied
-        _seen[key] = _Seen(arrays, made)
-        _forget_long()
+        return seen.made.pattern(), seen.made
+    pattern, made = _arranged(levels, extents, shape, format, itemsize)
+    if key is None:
+        return pattern, made
+    copied = [level.clone() for level in levels] if seen is not None and seen.made is None else []
+    numbers = made.numbers() + sum([len(c) for c in copied])
+    if not copied or numbers > _KEPT:  # of many that look alike, not each is copied
+        _seen[key] = _Seen([], None)
     else:
-        _seen[key] = _Seen()
+        _seen[key] = _Seen(copied, made)
+        _forget_long()
+        pattern = made.pattern()
     if len(_seen) > _SEEN:
         _seen.pop(next(iter(_seen), key), None)
-    return made
+    return pattern, made
 
 
 def _key(about: tuple[object, ...], arrays: list[Tensor]) -> tuple[object, ...] | None:
@@ -216,34 +186,37 @@ def _key(about: tuple[object, ...], arrays: list[Tensor]) -> tuple[object, ...] 
     return *about, *[(a.dtype, len(a), *a[:: len(a) // _SAMPLED + 1].tolist()) for a in arrays]
 
 
-def _versions(made: Arranged | Pattern) -> tuple[int, ...]:
-    pattern = made if isinstance(made, Pattern) else made.pattern
-    return tuple([a._version for a in (*pattern.pos, *pattern.crd) if a is not None])
+def _are_equal(arrays: list[Tensor], others: list[Tensor]) -> bool:
+    if native is None:
+        return all(map(torch.equal, arrays, others))
+    return bool(native.are_equal(arrays, others))
 
 
 def _forget_long() -> None:
     """Forgets what came long ago, where all together is too long."""
-    kept = sum([len(c) for seen in list(_seen.values()) for c in seen.arrays])
-    for old in list(_seen)[:-1]:
+    numbers = {name: made.numbers() + sum(map(len, arrays)) for name, (arrays, made) in list(_seen.items()) if made}
+    kept = sum(numbers.values())
+    for old, number in list(numbers.items())[:-1]:
         if kept <= _KEPT:
             break
-        gone = _seen.pop(old, None)
-        kept -= 0 if gone is None else sum(map(len, gone.arrays))
+        _seen.pop(old, None)
+        kept -= number
 
 
 def _arranged(
     levels: list[Tensor], extents: list[int], shape: Sequence[int], format: Format, itemsize: int
-) -> Arranged:
+) -> tuple[Pattern, Arranged]:
     """Sorts coordinates, one array a level, and packs them."""
     short = sorting.compress(levels, extents, threads.count()) if format in _ROWS else None
     if short is not None:
         arrays = (None, short.pos), (None, short.crd)
         pattern = Pattern._of_kernel(format, torch.Size(shape), *arrays, len(short.crd), torch.int32)
-        return Arranged(pattern, short, None, len(short.crd))
+        return pattern, Arranged(pattern, short, None, len(short.crd))
     dtype = packing.index_dtype(extents, levels[0].numel())
     found = sorting.sort(levels, extents, dtype, threads.count())
     moved = found.coords
     if found.order is None:  # they may be the user's
         moved = [c.to(dtype, copy=True) for c in moved]
     built = packing.build_levels(format, extents, moved, itemsize)
-    return Arranged(Pattern(format, shape, built.pos, built.crd), found, built.slots, built.size)
+    pattern = Pattern(format, shape, built.pos, built.crd)
+    return pattern, Arranged(pattern, found, built.slots, built.size)

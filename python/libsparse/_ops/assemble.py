@@ -65,8 +65,9 @@ def assemble(
         return tracing.operators[0].assemble(coords, values, shape, wanted, reduce)
     from . import arranging  # with the first coordinates
 
-    found = arranging.arrange(coords, shape, wanted.writable, 1 if values is None else values.element_size())
-    packed = _of_pattern(found.pattern, None if values is None else found.values(values, reduce))
+    itemsize = 1 if values is None else values.element_size()
+    pattern, found = arranging.arrange(coords, shape, wanted.writable, itemsize)
+    packed = _of_pattern(pattern, None if values is None else found.values(values, reduce))
     return packed if wanted == wanted.writable or packed.sparsity.block else to_format(packed, wanted)
 
 
@@ -219,23 +220,13 @@ def compressed_pattern(format: str | Format, shape: torch.Size, pos: Any, crd: A
     parents, extent = shape[rows], shape[columns]
     if type(parents) is not int or type(extent) is not int:
         return None
-    from . import arranging  # with the first arrays
-
-    return arranging.rows(wanted, shape, pos, crd, check, lambda: _copied(wanted, shape, pos, crd, check))
-
-
-def _copied(format: Format, shape: torch.Size, pos: Any, crd: Any, check: bool) -> Pattern | None:
-    """The pattern of copies of two arrays."""
-    parents, extent = [shape[mode] for mode in format.order]
-    assert native is not None
-    found: tuple[Tensor, Tensor] | None = native.copy_compressed(
-        pos, crd, parents, extent, check, threads.count(), threads.team()
-    )
+    team = threads.count(), threads.team()
+    found: tuple[Tensor, Tensor] | None = native.copy_compressed(pos, crd, parents, extent, check, *team)
     if found is None:
         return None
     starts, coordinates = found
     return Pattern._of_kernel(
-        format, shape, (None, starts), (None, coordinates), coordinates.numel(), coordinates.dtype
+        wanted, shape, (None, starts), (None, coordinates), coordinates.numel(), coordinates.dtype
     )
 
 

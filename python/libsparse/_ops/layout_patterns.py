@@ -208,8 +208,8 @@ def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tu
         for mode, row in enumerate(private[0]):
             place = f"shape {tuple(shape)}, layout torch.sparse_coo"
             validate.bounds(f"indices[{mode}]", row, shape[mode], meaning=place)
-        found = arranging.arrange(list(private[0].to(torch.int64)), shape, Format("coo").resolve(len(shape)), 1)
-        pattern = found.pattern
+        wanted = Format("coo").resolve(len(shape))
+        pattern, found = arranging.arrange(list(private[0].to(torch.int64)), shape, wanted, 1)
         indices = pattern.coordinates()
         if found.order is not None:
             indices, slots, firsts = private[0], found.owners, found.order

@@ -99,12 +99,12 @@ def _gradient_layout(source: Tensor) -> torch.layout:
     """The layout of the gradient of a sparse tensor: its own for COO and CSR, of which torch can add several; else COO.
 
     A function of torch's that keeps a sparse tensor multiplies the gradient by that, which needs both in one layout.
-    One that keeps none, such as a transposition, passes the gradient on to a tensor that may be CSC, so it gets COO.
+    Others, such as a transposition, pass it on to one that may be CSC. Of bfloat16 torch adds COO alone.
     """
     if source.layout is not torch.sparse_csr or source.is_leaf:
         return torch.sparse_csr if source.layout is torch.sparse_csr else torch.sparse_coo
-    keeps = getattr(source.grad_fn, "reads_layouts", False) or nodes.keeps(source.grad_fn, LAYOUTS)
-    return torch.sparse_csr if keeps else torch.sparse_coo
+    reads = getattr(source.grad_fn, "reads_layouts", False) or nodes.keeps(source.grad_fn, LAYOUTS)
+    return torch.sparse_csr if reads and source.dtype != torch.bfloat16 else torch.sparse_coo
 
 
 class _Values(torch.autograd.Function):

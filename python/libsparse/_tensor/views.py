@@ -43,7 +43,8 @@ def _apply_to_values(self: _Self, fn: Callable[[Tensor], Tensor]) -> _Self:
     found = fn(entries)
     if found is None:
         raise DtypeError("map: fn returned None; expected a tensor with a number for each value")
-    return self._with_entries(found) if getattr(found, "shape", None) == entries.shape else self.with_values(found)
+    of_entries = isinstance(found, Tensor) and found.shape == entries.shape
+    return self._with_entries(found) if of_entries else self.with_values(found)
 
 
 # The name that Python's own messages about its arguments have.

@@ -39,8 +39,8 @@ def _assemble(coords: Tensor, shape: Sequence[int], format: str) -> list[Tensor]
     rows, wanted = list(coords.to(torch.int64)), Format(format)
     for mode, row in enumerate(rows):
         validate.bounds(f"indices[{mode}]", row, shape[mode], meaning=f"dimension {mode} of shape {tuple(shape)}")
-    found = arranging.arrange(rows, shape, wanted.writable, 1)
-    pattern, places = found.pattern, found.places()
+    pattern, found = arranging.arrange(rows, shape, wanted.writable, 1)
+    places = found.places()
     if wanted != wanted.writable:
         pattern = to_format(Operand(pattern, None), wanted).sparsity
         numbers, _ = packing.locate(rows, list(pattern.coordinates()), shape)
