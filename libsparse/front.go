@@ -11,6 +11,7 @@ import (
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/infer"
+	"libsparse/libsparse/lattice"
 )
 
 // Compilation is a request on its way through the front: from text to loop nests whose results have formats.
@@ -27,6 +28,8 @@ type Compilation struct {
 	Nests []*Nest
 
 	whole bool // Program must be one nest
+	// wide is a step with a loop over so many sets of operands that it can't be compiled, nil where there is none.
+	wide *index.Assignment
 	// results are the results of steps with their types.
 	results index.Binding
 }
@@ -176,6 +179,9 @@ func (c *Compilation) steps(program []*index.Assignment) ([]*index.Assignment, e
 		}
 		steps = append(steps, c.paths(parts, stepElems(parts, a.LHS.Tensor.Elem), a, names)...)
 	}
+	if c.wide != nil {
+		return nil, diag.Errorf(diag.Unsupported, "%s: any of more than %d sets of operands may store an entry at a place; compute parts of it first", c.wide, mostPoints)
+	}
 	return steps, nil
 }
 
@@ -217,13 +223,24 @@ func (c *Compilation) path(a *index.Assignment, names map[string]bool) []*index.
 			}
 			c.Storage = c.Storage.With(part.LHS.Tensor, s) // until it is described
 		}
-		if c.Request.Output.Divided && part.Reduce != dtype.Add {
+		if c.isWide(part) {
+			c.wide = part
+		}
+		if c.wide != nil || c.Request.Output.Divided && part.Reduce != dtype.Add {
 			out = append(out, part)
 			continue
 		}
 		out = append(out, autoschedule.Path(c.bound(part), names, c.Request.Target.CPU, c.patternOf(part))...)
 	}
 	return out
+}
+
+// mostPoints is how many points the lattice of a loop may have: some more than of six operands that may each be missing, whose code takes a C compiler ten seconds.
+const mostPoints = 128
+
+// isWide reports whether one of the loops of an assignment, which no more steps make narrower, has more points than that.
+func (c *Compilation) isWide(a *index.Assignment) bool {
+	return slices.ContainsFunc(a.Vars(), func(v index.Var) bool { return lattice.IsWider(c.Storage, a.RHS, v, mostPoints) })
 }
 
 // patternOf is the operand whose pattern the result of a step is to have, nil where that is open.

@@ -7,6 +7,7 @@ package lattice
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -108,7 +109,7 @@ func (l Lattice) Below(p Point) []Point {
 
 // Build makes the lattice of v for an expression over tensors that are stored as b says. What doesn't store v sparsely is defined at every coordinate.
 func Build(b *bind.Table, e index.Expr, v index.Var) Lattice {
-	l := build(b, e, v)
+	l := (&builder{table: b, variable: v, most: math.MaxInt}).build(e)
 	if !l.Full() {
 		return l
 	}
@@ -117,17 +118,32 @@ func Build(b *bind.Table, e index.Expr, v index.Var) Lattice {
 	return l
 }
 
+// IsWider reports whether the lattice of v has more than so many points, without making them all: n operands that may each be missing have 2^n.
+func IsWider(b *bind.Table, e index.Expr, v index.Var, most int) bool {
+	w := &builder{table: b, variable: v, most: most}
+	w.build(e)
+	return w.wider
+}
+
 // Everywhere reports whether loops over vs visit all coordinates, though operands may store few: what is left of e there has a value.
 func Everywhere(b *bind.Table, e index.Expr, vs []index.Var) bool {
 	return !slices.ContainsFunc(vs, func(v index.Var) bool { return !Build(b, e, v).Full() })
 }
 
-func build(b *bind.Table, e index.Expr, v index.Var) Lattice {
+// builder makes lattices of a variable, of up to most points: what it makes of wider ones has no meaning.
+type builder struct {
+	table    *bind.Table
+	variable index.Var
+	most     int
+	wider    bool
+}
+
+func (w *builder) build(e index.Expr) Lattice {
 	switch e := e.(type) {
 	case *index.Access:
-		return access(b, e, v)
+		return access(w.table, e, w.variable)
 	case *index.Call:
-		return call(b, e, v)
+		return w.call(e)
 	case *index.Missing:
 		return Lattice{}
 	default:
@@ -138,10 +154,10 @@ func build(b *bind.Table, e index.Expr, v index.Var) Lattice {
 // call combines the lattices of the arguments: the union, over the least sets of arguments that give the call a value, of
 // the intersection of their lattices. Every other argument is matched against that. What is left of the expression at a
 // point, see Restrict, may be nothing: a region may need that an argument has no value.
-func call(b *bind.Table, c *index.Call, v index.Var) Lattice {
+func (w *builder) call(c *index.Call) Lattice {
 	args := make([]Lattice, len(c.Args))
 	for k, arg := range c.Args {
-		args[k] = build(b, arg, v)
+		args[k] = w.build(arg)
 	}
 	var l Lattice
 	least := c.Region.Least()
@@ -149,14 +165,14 @@ func call(b *bind.Table, c *index.Call, v index.Var) Lattice {
 		part := everywhere()
 		for k, arg := range args {
 			if set&(1<<k) != 0 {
-				part = join(part, arg, false)
+				part = w.join(part, arg, false)
 			}
 		}
-		l = join(l, part, true)
+		l = w.join(l, part, true)
 	}
 	for k, arg := range args {
 		if !matched(least, k) {
-			l = join(l, optional(arg), false)
+			l = w.join(l, optional(arg), false)
 		}
 	}
 	return l
@@ -187,6 +203,16 @@ func access(b *bind.Table, a *index.Access, v index.Var) Lattice {
 		return everywhere()
 	}
 	return Lattice{Points: []Point{{Iterators: []Iterator{NewIterator(b, a, level)}}}}
+}
+
+// join is that of two lattices, the first of them where there are too many points.
+func (w *builder) join(a, b Lattice, union bool) Lattice {
+	if w.wider {
+		return a
+	}
+	l := join(a, b, union)
+	w.wider = len(l.Points) > w.most
+	return l
 }
 
 // join combines two lattices. An intersection ends when one side does; a union goes on with what is left of the other.

@@ -60,6 +60,14 @@ def test_products_are_as_long_as_sums():
     torch.testing.assert_close(torch.autograd.grad(out.sum(), x)[0], 2 * x.detach() * 1.001**1500)
 
 
+@pytest.mark.parametrize("n", [8, 16, 40])
+def test_loops_over_too_many_sets_of_operands_are_refused_at_once(n):
+    operands = {f"A{k}": ls.random((6, 6), 0.4) for k in range(n)}
+    text = " * ".join(f"({name}(i,j) + x(j))" for name in operands)
+    with pytest.raises(ls.UnsupportedError, match="more than 128 sets of operands may store an entry"):
+        ls.evaluate(f"y(i) = {text}", x=torch.ones(6), **operands)
+
+
 @pytest.mark.parametrize("n", [101, 700, 5000])
 @pytest.mark.parametrize(("begin", "end"), [("(", ")"), ("-", ""), ("exp(", ")"), ("x(i) - (", ")")])
 def test_nesting_is_limited_whatever_calls_it(begin, end, n):

@@ -59,7 +59,8 @@ class Arranged:
     def numbers(self) -> int:
         """How many numbers all arrays have."""
         arrays = *self._pattern.pos, *self._pattern.crd, self.order, self.again, self.group, self.slots
-        return sum([a.numel() for a in arrays if a is not None])
+        owners = 0 if self.order is None else len(self.order) + len(self.again)
+        return owners + sum([a.numel() for a in arrays if a is not None])
 
     @cached_property
     def owners(self) -> Tensor:
@@ -169,8 +170,8 @@ def arrange(coords: Sequence[Tensor], shape: Sequence[int], format: Format, item
         _seen[key] = _Seen(copied, made)
         _forget_long()
         pattern = made.pattern()
-    if len(_seen) > _SEEN:
-        _seen.pop(next(iter(_seen), key), None)
+    for old in list(_seen)[:-_SEEN]:  # a copy, since other threads add to it
+        _seen.pop(old, None)
     return pattern, made
 
 
