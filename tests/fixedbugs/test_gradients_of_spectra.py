@@ -108,7 +108,7 @@ def test_batches_of_matrices(name: str) -> None:
 
 def test_complex_matrices() -> None:
     torch.manual_seed(0)
-    dense = torch.randn(6, 6, dtype=torch.complex128) * (torch.rand(6, 6) < 0.5)
+    dense = torch.randn(4, 4, dtype=torch.complex128) * (torch.rand(4, 4) < 0.6)
     A = ls.tensor(dense)
     values = A.values().requires_grad_()
 
@@ -119,10 +119,10 @@ def test_complex_matrices() -> None:
     for function in (
         hermitian,
         lambda v: ls.linalg.svds(A.with_values(v), 2)[1],
-        lambda v: ls.linalg.power_iteration(A.with_values(v * 0.3) + ls.eye(6) * 9, rtol=1e-13)[0],
+        lambda v: ls.linalg.power_iteration(A.with_values(v * 0.3) + ls.eye(4) * 9, rtol=1e-13)[0],
     ):
-        assert torch.autograd.gradcheck(function, (values,))
-        assert torch.autograd.gradgradcheck(function, (values,))
+        assert torch.autograd.gradcheck(function, (values,), fast_mode=True)
+        assert torch.autograd.gradgradcheck(function, (values,), fast_mode=True)
 
 
 def test_values_that_are_equal() -> None:
