@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 from method import checking
-from method.operands import Matrix, Problem, SparseTensor
-from scipy.sparse import csr_array
+from method.operands import Matrix, Problem, SparseTensor, Triplets
+from scipy.sparse import coo_array, csr_array
 from torch import Tensor
 
 DENSE_LIMIT = 1 << 27  # elements of a dense operand or result
@@ -77,6 +77,8 @@ class _Exact:
             return csr_array((values, operand.col.numpy(), operand.crow.numpy()), shape=operand.shape)
         if isinstance(operand, SparseTensor):
             return operand.coords.numpy(), self._exact(operand.values), operand.shape
+        if isinstance(operand, Triplets):
+            return coo_array((self._exact(operand.values), (operand.i.numpy(), operand.j.numpy())), shape=operand.shape)
         if isinstance(operand, Tensor):
             return self._exact(operand) if operand.is_floating_point() else operand.numpy()
         return operand

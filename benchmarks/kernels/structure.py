@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from method import checking
-from method.operands import Matrix
+from method.operands import Matrix, Triplets
 
 from .kernel import Kernel
 
@@ -19,13 +18,7 @@ def _matrix(A: Matrix, _: int) -> dict[str, Any]:
 def _shuffled(A: Matrix, _: int) -> dict[str, Any]:
     """CSR from coordinates in random order."""
     order = torch.randperm(A.nnz, generator=torch.Generator().manual_seed(3))
-    return {
-        "i": A.rows[order].int(),
-        "j": A.col[order].contiguous(),
-        "values": A.values[order],
-        "rows": A.shape[0],
-        "columns": A.shape[1],
-    }
+    return {"T": Triplets(A.rows[order].int(), A.col[order].contiguous(), A.values[order], A.shape)}
 
 
 def _half(extent: int) -> torch.Tensor:
@@ -50,12 +43,7 @@ def _middle(A: Matrix, _: int) -> dict[str, Any]:
 KERNELS = (
     Kernel("transpose", "A.T to CSR", _matrix, lambda p: p.A.T.tocsr(), new=True),
     Kernel("csr_to_csc", "CSR to CSC", _matrix, lambda p: p.A, new=True),
-    Kernel(
-        "coo_to_csr",
-        "unsorted COO to CSR",
-        _shuffled,
-        lambda p: checking.sparse((p.i, p.j), p.values, (p.rows, p.columns)),
-    ),
+    Kernel("coo_to_csr", "unsorted COO to CSR", _shuffled, lambda p: p.T.tocsr(), new=True),
     Kernel("index_rows", "A[index]", _some_rows, lambda p: p.A[p.index]),
     Kernel("index_columns", "A[:, index]", _some_columns, lambda p: p.A[:, p.index]),
     Kernel("slice_rows", "A[a:b]", _middle, lambda p: p.A[p.begin : p.end]),

@@ -96,6 +96,10 @@ class SparseTensor:
         """The same pattern with other values."""
         return replace(self, values=values)
 
+    def fresh(self) -> SparseTensor:
+        """A copy."""
+        return self.with_arrays(torch.clone)
+
     def fibers(self) -> tuple[Tensor, Tensor, Tensor]:
         """The fibers (i, j) that have entries: their i, their j, and where each begins among the entries."""
         i, j, _ = self.coords
@@ -105,11 +109,45 @@ class SparseTensor:
         return i[starts], j[starts], torch.cat([starts, torch.tensor([self.nnz])])
 
 
+@dataclass(frozen=True)
+class Triplets:
+    """Coordinates of a matrix in any order, without repeats.
+
+    Attributes:
+        i: The row of each entry, int32.
+        j: Its column.
+        values: Its value.
+        shape: Rows and columns.
+    """
+
+    i: Tensor
+    j: Tensor
+    values: Tensor
+    shape: tuple[int, int]
+
+    @property
+    def arrays(self) -> tuple[Tensor, ...]:
+        """Its arrays."""
+        return self.i, self.j, self.values
+
+    def with_arrays(self, change: Callable[[Tensor], Tensor]) -> Triplets:
+        """The same with each array changed."""
+        return replace(self, i=change(self.i), j=change(self.j), values=change(self.values))
+
+    def fresh(self) -> Triplets:
+        """The same entries in another order."""
+        order = torch.randperm(len(self.values))
+        return self.with_arrays(lambda array: array[order])
+
+
+_SPARSE = (Matrix, SparseTensor, Triplets)
+
+
 @dataclass
 class Problem:
     """The operands of one kernel, by the names that the kernel's description gives them.
 
-    `p.A` is the operand called A: a `Matrix`, a `SparseTensor`, a dense tensor, or a number.
+    `p.A` is the operand called A: a `Matrix`, a `SparseTensor`, `Triplets`, a dense tensor, or a number.
     """
 
     kernel: str
@@ -125,27 +163,22 @@ class Problem:
         """The same with every array changed."""
 
         def changed(operand: Any) -> Any:
-            if isinstance(operand, (Matrix, SparseTensor)):
+            if isinstance(operand, _SPARSE):
                 return operand.with_arrays(change)
             return change(operand) if isinstance(operand, Tensor) else operand
 
         return Problem(self.kernel, {name: changed(operand) for name, operand in self.operands.items()})
 
     def fresh(self) -> Problem:
-        """The same with copies of the sparse operands' arrays, and of matrices with patterns that nobody has seen."""
-
-        def copied(operand: Any) -> Any:
-            if isinstance(operand, Matrix):
-                return operand.fresh()
-            return operand.with_arrays(torch.clone) if isinstance(operand, SparseTensor) else operand
-
-        return Problem(self.kernel, {name: copied(operand) for name, operand in self.operands.items()})
+        """The same with sparse operands that nobody has seen before."""
+        operands = self.operands.items()
+        return Problem(self.kernel, {name: o.fresh() if isinstance(o, _SPARSE) else o for name, o in operands})
 
     def nbytes(self) -> int:
         """Bytes of all operands."""
         total = 0
         for operand in self.operands.values():
-            arrays = operand.arrays if isinstance(operand, (Matrix, SparseTensor)) else (operand,)
+            arrays = operand.arrays if isinstance(operand, _SPARSE) else (operand,)
             total += sum(a.numel() * a.element_size() for a in arrays if isinstance(a, Tensor))
         return total
 

@@ -77,8 +77,9 @@ class GraphBLAS(Peer):
         return lambda: _done(A[begin:end, :])
 
     def coo_to_csr(self, p: Any) -> Run:
-        i, j, values = p.i.numpy(), p.j.numpy(), p.values.numpy()
-        return lambda: gb.Matrix.from_coo(i, j, values, nrows=p.rows, ncols=p.columns)
+        i, j, values = [array.numpy() for array in p.T.arrays]
+        rows, columns = p.T.shape
+        return lambda: gb.Matrix.from_coo(i, j, values, nrows=rows, ncols=columns)
 
     def read(self, result: Any) -> checking.Result:
         """Also its own vectors and matrices, where elements that aren't stored are 0."""

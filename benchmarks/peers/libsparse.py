@@ -163,8 +163,8 @@ class Libsparse(Peer):
         return lambda: A.to_format("csc")
 
     def coo_to_csr(self, p: Any) -> Run:
-        indices = torch.stack([p.i, p.j])
-        return lambda: ls.from_coo(indices, p.values, (p.rows, p.columns), format="csr")
+        indices = torch.stack([p.T.i, p.T.j])
+        return lambda: ls.from_coo(indices, p.T.values, p.T.shape, format="csr")
 
     def index_rows(self, p: Any) -> Run:
         A, index = _csr(p.A), p.index

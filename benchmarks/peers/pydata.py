@@ -56,7 +56,7 @@ class PyData(Peer):
         return lambda: sparse.tensordot(T, C, axes=([2], [0]))
 
     def coo_to_csr(self, p: Any) -> Run:
-        coords, values, shape = torch.stack([p.i, p.j]).numpy(), p.values.numpy(), (p.rows, p.columns)
+        coords, values, shape = torch.stack([p.T.i, p.T.j]).numpy(), p.T.values.numpy(), p.T.shape
         return lambda: sparse.GCXS(sparse.COO(coords, values, shape=shape), compressed_axes=(0,))
 
     def transpose(self, p: Any) -> Run:

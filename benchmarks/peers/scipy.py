@@ -77,7 +77,7 @@ class SciPy(Peer):
         return lambda: A.tocsc()
 
     def coo_to_csr(self, p: Any) -> Run:
-        i, j, values, shape = p.i.numpy(), p.j.numpy(), p.values.numpy(), (p.rows, p.columns)
+        (i, j, values), shape = [array.numpy() for array in p.T.arrays], p.T.shape
         return lambda: coo_array((values, (i, j)), shape=shape).tocsr()
 
     def index_rows(self, p: Any) -> Run:

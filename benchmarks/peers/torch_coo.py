@@ -78,8 +78,8 @@ class TorchCOO(Peer):
         return lambda: A.t().coalesce()
 
     def coo_to_csr(self, p: Any) -> Run:
-        places, shape = torch.stack([p.i, p.j]).long(), (p.rows, p.columns)
-        return lambda: torch.sparse_coo_tensor(places, p.values, shape).coalesce().to_sparse_csr()
+        places = torch.stack([p.T.i, p.T.j]).long()
+        return lambda: torch.sparse_coo_tensor(places, p.T.values, p.T.shape).coalesce().to_sparse_csr()
 
     def index_rows(self, p: Any) -> Run:
         A, index = _coo(p.A), p.index

@@ -130,7 +130,7 @@ def test_new_operands_have_patterns_that_nobody_has_seen() -> None:
     made = """
 import torch
 import libsparse as ls
-from method.operands import Matrix, Problem
+from method.operands import Matrix, Problem, Triplets
 
 A = ls.random((60, 40), 0.08, format="csr")
 x = torch.rand(40)
@@ -139,5 +139,10 @@ problems = [Problem("spmv", {"A": M, "x": x}).fresh() for _ in range(20)]
 for p in problems:
     assert ls.from_csr(p.A.crow, p.A.col, p.A.values, p.A.shape).nnz == M.nnz and p.x is x
 assert len({tuple(p.A.col.tolist()) for p in problems}) == 20
+T = Triplets(M.rows.int(), M.col, M.values, M.shape)
+lists = [Problem("coo_to_csr", {"T": T}).fresh().T for _ in range(20)]
+for t in lists:
+    assert torch.equal(ls.from_coo(torch.stack([t.i, t.j]), t.values, t.shape).to_dense(), A.to_dense())
+assert len({tuple(t.i.tolist()) for t in lists}) == 20
 """
     subprocess.run([sys.executable, "-c", made], cwd=ROOT / "benchmarks", check=True)
