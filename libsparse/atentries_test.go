@@ -62,7 +62,14 @@ func TestLongSumsHaveSteps(t *testing.T) {
 	r.Expr = strings.Replace(r.Expr, "A(i,j) + ", "", 1)
 	c := &Compilation{Request: &r, Backend: avx2}
 	runStages(t, c, FrontStages())
-	if len(c.Nests) == 0 {
-		t.Error("no nests")
+	read := 0
+	for _, nest := range c.Nests {
+		if len(nest.Operands) > 4 {
+			t.Errorf("%s reads more operands than loops have cases for", nest.Assignment)
+		}
+		read += len(nest.Operands)
+	}
+	if want := n + len(c.Nests) - 1; read != want { // all operands, and each temporary once
+		t.Errorf("steps read %d operands, want %d", read, want)
 	}
 }

@@ -42,9 +42,7 @@ func (s *splitter) narrow(e Expr, most int) (Expr, cases) {
 	if !ok {
 		return e, s.casesOf(e)
 	}
-	if s.casesOf(c).some > most {
-		c = s.grouped(c)
-	}
+	c = s.grouped(c, most)
 	args, ways := make([]Expr, len(c.Args)), make([]cases, len(c.Args))
 	for i, arg := range c.Args {
 		args[i], ways[i] = s.narrow(arg, most)
@@ -71,9 +69,12 @@ func (s *splitter) narrow(e Expr, most int) (Expr, cases) {
 	}
 }
 
-// grouped is a product with the factors at the entries of its first sparse one before the others, so that a part of it that becomes a step has no
-// more variables than these.
-func (s *splitter) grouped(c *Call) *Call {
+// grouped is c; if that is a product with more than most cases, with the factors at the entries of its first sparse one before the others, so that a
+// part of it that becomes a step has no more variables than these.
+func (s *splitter) grouped(c *Call, most int) *Call {
+	if !c.Multiplies() || s.casesOf(c).some <= most {
+		return c
+	}
 	all := Factors(c)
 	first := slices.IndexFunc(all, func(f Expr) bool { a, ok := f.(*Access); return ok && s.sparse(a.Tensor) > 0 })
 	if first < 0 {

@@ -24,16 +24,8 @@ from libsparse._storage.pattern import Pattern
 
 from . import tracing
 
-REDUCTIONS: Final = {
-    "sum": "sum",
-    "mean": "mean",
-    "prod": "prod",
-    "max": "amax",
-    "amax": "amax",
-    "min": "amin",
-    "amin": "amin",
-}
-"""The reductions of duplicates, and torch's names of them."""
+REDUCTIONS: Final = ("sum", "mean", "prod", "max", "amax", "min", "amin")
+"""The reductions of duplicates."""
 
 MODES: Final = 16  # of sums and copies that are compiled; torch's functions do those of more
 _LARGE = 1 << 19  # elements from which on a kernel, which writes to memory that is there, makes dense tensors
