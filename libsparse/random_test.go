@@ -177,8 +177,9 @@ func TestRandomPrograms(t *testing.T) {
 }
 
 const (
-	batched   = 100 // programs whose C is compiled as one unit
-	sanitized = 20  // units to one that is compiled with sanitizers, which takes several times as long
+	batched   = 100 // programs whose C is compiled together
+	sanitized = 20  // batches to one that is compiled with sanitizers, which takes several times as long
+	together  = 50  // kernels in a unit that is compiled with sanitizers, so that the C compiler keeps to its time on slow machines
 )
 
 // batch is programs whose C is compared together.
@@ -222,7 +223,15 @@ func (b *batch) add(t *testing.T, c *trial) (ok bool) {
 
 // compile compares the C. Where the unit or a check fails, each program is compiled by itself to find the one that does.
 func (b *batch) compile(t *testing.T, opts crun.Options) {
-	failure := failureOf(t, func(t testing.TB) { runAll(t, b.checks, opts) })
+	unit := len(b.checks)
+	if opts.Sanitize {
+		unit = together
+	}
+	failure := failureOf(t, func(t testing.TB) {
+		for checks := range slices.Chunk(b.checks, max(unit, 1)) {
+			runAll(t, checks, opts)
+		}
+	})
 	if failure == "" {
 		return
 	}
@@ -230,7 +239,7 @@ func (b *batch) compile(t *testing.T, opts crun.Options) {
 		c.Compiled = true
 		c.check(t)
 	}
-	t.Fatalf("in a unit of %d kernels, but in none by itself: %s", len(b.checks), failure)
+	t.Fatalf("in units of %d kernels, but in none by itself: %s", unit, failure)
 }
 
 var densities = []float64{0, 0.2, 0.5, 1}
