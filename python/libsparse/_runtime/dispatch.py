@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from libsparse._compiler import kernel
-from libsparse._lang.errors import DivisionByZeroError, FormatError, LibsparseError, UnsupportedError
+from libsparse._lang.errors import DivisionByZeroError, FormatError, UnsupportedError
 from libsparse._storage import ordinary
 from libsparse._storage.derived import is_first
 from libsparse._storage.fakes import refuse_jit_trace
@@ -24,7 +24,7 @@ from .call import Call
 from .direct import Direct
 from .problem import Anew, Operand, Problem, key, of_step
 from .requests import is_few, is_tuned, may_be_tuned, of_classes, signature, to_request
-from .status import BoundError, IndexOverflowError, by_zero
+from .status import BoundError, IndexOverflowError, by_zero, too_large, too_many
 
 if TYPE_CHECKING:
     from .first_uses import Settling
@@ -161,13 +161,9 @@ def compute(
     except DivisionByZeroError as error:
         raise error if str(error) else by_zero(problem) from None
     except MemoryError as error:
-        given = "; ".join(f"operand {number}: {operand}" for number, operand in enumerate(operands))
-        raise MemoryError(
-            f"{problem.text} ({given}): {error}, which may be as long as a dimension is large; ask for another format "
-            "of the result, or take fewer threads"
-        ) from None
+        raise too_large(problem, operands, error) from None
     except IndexOverflowError:
-        raise LibsparseError(f"{problem.text}: the result has more entries than 64 bits can number") from None
+        raise too_many(problem) from None
     return in_output_format(problem, *result)
 
 
@@ -218,23 +214,28 @@ def run(problem: Problem, operands: Sequence[Operand]) -> Result:
             if watcher is not None:
                 watcher(prepared, operands)
             return prepared(operands)
-    found = _at_first(problem, operands) if notes.notes.runs is None else None
-    return notes.run(prepare(problem, operands), operands) if found is None else found
+    kept = _kept(name := key(problem, operands), [o.pattern for o in operands if o.pattern is not None])
+    if kept is None and notes.notes.runs is None and (found := _at_first(problem, operands, name)) is not None:
+        return found
+    return notes.run(prepare(problem, operands) if kept is None else kept, operands)
+
+
+def _kept(name: tuple[Any, ...], patterns: Sequence[Pattern]) -> Prepared | None:
+    """What the first of the patterns keeps by the key of a problem, if it is of these patterns."""
+    entry: tuple[Prepared, list[weakref.ref[Pattern]]] | None = patterns[0].calls.get(name) if patterns else None
+    return entry[0] if entry and all([ref() is p for ref, p in zip(entry[1], patterns[1:], strict=True)]) else None
 
 
 def prepare(problem: Problem, operands: Sequence[Operand], found: Call | None = None) -> Prepared:
     """A problem prepared on operands, to begin with what was found; the first pattern keeps it, or the process."""
-    patterns = [o.pattern for o in operands if o.pattern is not None]
+    name, patterns = key(problem, operands), [o.pattern for o in operands if o.pattern is not None]
     if not patterns:  # as of a step that computes a function of a dense operand
-        alone = (Operand, *key(problem, operands))
+        alone = (Operand, *name)
         dense = kernel.prepared.get(alone) or Prepared(problem, operands)  # for which `build` makes room
         return kernel.prepared.setdefault(alone, dense)  # type: ignore[no-any-return]
-    kept: dict[Any, tuple[Prepared, list[weakref.ref[Pattern]]]] = patterns[0].calls
-    name = key(problem, operands)
-    entry = kept.get(name)
-    if entry is not None and all(ref() is p for ref, p in zip(entry[1], patterns[1:], strict=True)):
-        return entry[0]
-    prepared = Prepared(problem, operands, found)
+    if (prepared := _kept(name, patterns)) is not None:
+        return prepared
+    kept, prepared = patterns[0].calls, Prepared(problem, operands, found)
     for old, (_, refs) in list(kept.items()):
         if len(kept) >= _PREPARED_KEPT or any(ref() is None for ref in refs):
             kept.pop(old, None)
@@ -318,10 +319,9 @@ def _of_like_shapes(
     return call
 
 
-def _at_first(problem: Problem, operands: Sequence[Operand]) -> Result | None:
+def _at_first(problem: Problem, operands: Sequence[Operand], name: tuple[Any, ...]) -> Result | None:
     """A result of a pattern that may never come back, so that little is kept; None where it has, or needs more."""
     pattern = next((o.pattern for o in operands if o.pattern is not None), None)
-    name = key(problem, operands)
     if pattern is None or name in pattern.calls or not is_first(pattern.begun, ("problem", name)):
         return None
     like = once(problem, operands)

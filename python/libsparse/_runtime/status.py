@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from libsparse._lang import assignment, grammar, operations
-from libsparse._lang.errors import DivisionByZeroError, InternalError
+from libsparse._lang.errors import DivisionByZeroError, InternalError, LibsparseError
 
 if TYPE_CHECKING:
-    from .problem import Problem
+    from .problem import Operand, Problem
 
 
 class IndexOverflowError(Exception):
@@ -50,3 +51,17 @@ def by_zero(problem: Problem) -> DivisionByZeroError:
         f"{problem.text}: {subject} is zero where an integer is divided by it (a sparse operand is zero where it "
         "has no entry); choose with where(ne(y, 0), x // y, 0), or convert the operands to a floating dtype"
     )
+
+
+def too_large(problem: Problem, operands: Sequence[Operand], error: MemoryError) -> MemoryError:
+    """The error of a kernel that found no memory."""
+    given = "; ".join(f"operand {number}: {operand}" for number, operand in enumerate(operands))
+    return MemoryError(
+        f"{problem.text} ({given}): {error}, which may be as long as a dimension is large; ask for another format "
+        "of the result, or take fewer threads"
+    )
+
+
+def too_many(problem: Problem) -> LibsparseError:
+    """The error of a result that has more entries than any index can number."""
+    return LibsparseError(f"{problem.text}: the result has more entries than 64 bits can number")

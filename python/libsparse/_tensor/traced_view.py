@@ -104,12 +104,7 @@ class TracedView:
 
     def _parts(self) -> list[str]:
         """The names of the arrays of the pattern."""
-        return [
-            f"_{kind}{level}"
-            for level in range(len(self._pattern.pos))
-            for kind in ("pos", "crd")
-            if getattr(self._pattern, kind)[level] is not None
-        ]
+        return list(patterns.parts(self._pattern.format.text))
 
     def __dir__(self) -> list[str]:
         """The names that users read, and those of the plain tensors."""

@@ -6,6 +6,7 @@ operator returns new tensors only, as torch demands: the arrays of a pattern tha
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -162,12 +163,18 @@ def read(
         if not text:
             operands.append(Operand(None, next(datas)))
             continue
-        format = Format(text.rstrip("?"))
-        ndim, number = len(format.order), count(format)
-        pattern = put_together(Arrays(format.text, extents[:ndim], left[:number]))
+        format, ndim, number = _described(text)
+        pattern = put_together(Arrays(format, extents[:ndim], left[:number]))
         del extents[:ndim], left[:number]
         operands.append(Operand(pattern, None if text.endswith("?") else next(datas)))
     return operands
+
+
+@functools.cache
+def _described(text: str) -> tuple[str, int, int]:
+    """The format of a sparse operand, and how many extents and arrays it has."""
+    format = Format(text.rstrip("?"))
+    return format.text, len(format.order), count(format)
 
 
 def _compute(

@@ -7,6 +7,7 @@ pattern that exists, and what is prepared for it is found again.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -67,9 +68,18 @@ def put_together(arrays: Arrays) -> Pattern:
     return _found(arrays) or _new(format, arrays)
 
 
+@functools.cache
+def parts(format: str) -> tuple[str, ...]:
+    """The names of the arrays of a pattern in a format, in order: of positions and coordinates of each level."""
+    levels = enumerate(Format(format).kinds)
+    return tuple(
+        f"_{kind}{n}" for n, level in levels for kind, has in (("pos", level.has_pos), ("crd", level.has_crd)) if has
+    )
+
+
 def count(format: Format) -> int:
     """How many arrays a pattern has."""
-    return sum(level.has_pos + level.has_crd for level in format.kinds)
+    return len(parts(format.text))
 
 
 def _by_level(format: Format, tensors: Sequence[Tensor]) -> tuple[list[Tensor | None], list[Tensor | None]]:
@@ -84,40 +94,39 @@ def _by_level(format: Format, tensors: Sequence[Tensor]) -> tuple[list[Tensor | 
 
 # Patterns by their arrays --------------------------------------------------------------------------------------
 
-_Name = tuple[str, tuple[int, ...]]
-_known: Any = WeakTensorKeyDictionary()  # the last array of a pattern, to a dictionary by format and shape
+_alive: weakref.WeakValueDictionary[tuple[Any, ...], Pattern] = weakref.WeakValueDictionary()  # by `_name`
+_copies: Any = WeakTensorKeyDictionary()  # the last array of a copy, to what it was made of by format and shape
+
+
+def _name(arrays: Arrays) -> tuple[Any, ...]:
+    """Equal for the same arrays, in the same format and shape, while they live."""
+    return arrays.format, *arrays.shape, *map(id, arrays.tensors)
 
 
 def remember(pattern: Pattern) -> None:
-    """Lets the arrays of a pattern lead to it, as long as it lives."""
-    tensors = pattern.tensors()
+    """Lets the arrays of a pattern lead to it, as long as it lives and they with it."""
+    tensors = list(_in_order(pattern))
     if tensors:
-        entries: dict[_Name, Any] = _known.setdefault(tensors[-1], {})
-        name = pattern.format.text, tuple(pattern.shape)
-        if name not in entries:
-            entries[name] = weakref.ref(pattern)
+        name = _name(Arrays(pattern.format.text, list(pattern.shape), tensors))
+        if name not in _alive:
+            _alive[name] = pattern
 
 
 def copied(pattern: Pattern, dtype: torch.dtype) -> list[Tensor]:
     """Copies of the arrays of a pattern, which lead to it: the compiler may write to what an operator returns."""
     copies = [a.to(a.dtype if a.dtype in packing.OWN else dtype, copy=True) for a in _in_order(pattern)]
     if copies:
-        _known.setdefault(copies[-1], {})[pattern.format.text, tuple(pattern.shape)] = pattern
+        _copies.setdefault(copies[-1], {})[pattern.format.text, tuple(pattern.shape)] = pattern
     return copies
 
 
 def _found(arrays: Arrays) -> Pattern | None:
-    entries = _known.get(arrays.tensors[-1]) if arrays.tensors else None
-    found: Any = None if entries is None else entries.get((arrays.format, tuple(arrays.shape)))
-    if isinstance(found, weakref.ref):
-        pattern: Pattern | None = found()
-        if pattern is not None and all(a is b for a, b in zip(_in_order(pattern), arrays.tensors, strict=True)):
-            return pattern
-        return None
-    # A copy, whose memory the compiler may have given to something else since.
+    if not arrays.tensors or (pattern := _alive.get(_name(arrays))) is not None:
+        return pattern if arrays.tensors else None
+    found: Pattern | None = _copies.get(arrays.tensors[-1], {}).get((arrays.format, tuple(arrays.shape)))
+    # A copy's memory may have been given to something else since, by the compiler.
     same = found is not None and all(torch.equal(a, b) for a, b in zip(_in_order(found), arrays.tensors, strict=True))
-    copied_from: Pattern | None = found if same else None
-    return copied_from
+    return found if same else None
 
 
 def _new(format: Format, arrays: Arrays) -> Pattern:
