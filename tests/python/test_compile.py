@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from libsparse._runtime.problem import Einsum
+from libsparse._storage.pattern import Pattern
 from libsparse._trace import encoding, patterns
 from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounter
@@ -123,6 +125,23 @@ def test_inductor() -> None:
     compiled = torch.compile(function, fullgraph=True)
     with torch._inductor.config.patch(compile_threads=1):  # others would be processes that import torch
         same(compiled, function, matrix(0), torch.randn(40, 8))
+
+
+def test_operators_find_patterns_by_their_arrays() -> None:
+    """Patterns that share arrays are told apart by format and shape, and leave nothing when they go."""
+    rows, columns = torch.tensor([0, 1, 2], dtype=torch.int32), torch.tensor([2, 0], dtype=torch.int32)
+    before = len(patterns._alive)
+    made = [Pattern(ls.Format("csr"), shape, [None, rows], [None, columns]) for shape in ((2, 3), (2, 5))]
+    made.append(Pattern(ls.Format("csc"), (3, 2), [None, rows], [None, columns]))
+    apart = [patterns.taken_apart(pattern) for pattern in made]
+    assert all(patterns.put_together(arrays) is pattern for arrays, pattern in zip(apart, made, strict=True))
+    copies = patterns.copied(made[1], torch.int64)
+    assert patterns.put_together(patterns.Arrays("ds", [2, 5], copies)) is made[1]
+    copies[1][0] = 4  # the compiler may write to what an operator returns
+    assert patterns.put_together(patterns.Arrays("ds", [2, 5], copies)) is not made[1]
+    del made, copies
+    gc.collect()
+    assert len(patterns._alive) == before
 
 
 class Network(nn.Module):
