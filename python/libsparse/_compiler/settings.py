@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import os
 import threading
 from collections.abc import Callable
@@ -38,6 +39,8 @@ def _no_tuner() -> None:
 
 _tuner: Callable[[], None] = _no_tuner
 _changing = threading.RLock()  # signal handlers change options, too
+_entered: list[options] = []  # blocks that are not left yet, of any thread, in the order of their changes
+_numbers = itertools.count()
 
 
 def _after_fork() -> None:
@@ -54,15 +57,26 @@ def set_tuner(tuner: Callable[[], None]) -> None:
     _tuner = tuner
 
 
-def _tune(**wanted: Any) -> Tuning:
-    """Changes some of `tuning`; returns what it was."""
-    global tuning
-    with _changing:
-        before = tuning
-        tuning = changed = before._replace(**wanted)
-    if changed != before:
-        _tuner()  # without the lock: it may wait for a thread
-    return before
+def _settings() -> dict[str, Any]:
+    """All settings by the names of their options."""
+    return {
+        "num_threads": threads.chosen(),
+        "cache_dir": _cache_dir,
+        "derived_bytes": derived.limit,
+        **tuning._asdict(),
+    }
+
+
+def _change(wanted: dict[str, Any]) -> bool:
+    """Gives some settings the values that are wanted; returns whether `tuning` is another one. Needs the lock."""
+    global _cache_dir, tuning
+    derived.limit = wanted.get("derived_bytes", derived.limit)
+    _cache_dir = wanted.get("cache_dir", _cache_dir)
+    if "num_threads" in wanted:
+        threads.choose(wanted["num_threads"])
+    before = tuning
+    tuning = changed = before._replace(**{name: wanted[name] for name in Tuning._fields if name in wanted})
+    return changed != before
 
 
 def cache_dir() -> str | None:
@@ -134,7 +148,6 @@ class options:
         **unknown: object,
     ) -> None:
         """Apply the settings."""
-        global _cache_dir
         for name in unknown:
             close = difflib.get_close_matches(name, _NAMES, 1, 0.4)
             hint = f"did you mean {close[0]}?" if close else f"the options are {', '.join(_NAMES)}"
@@ -159,29 +172,51 @@ class options:
         if derived_bytes not in (_KEEP, None) and (type(derived_bytes) is not int or derived_bytes < 0):
             error = FormatError if type(derived_bytes) is int else DtypeError
             raise error(f"options(derived_bytes={derived_bytes!r}): expected a number of bytes, or None for no bound")
-        before, self._process = (threads.chosen(), _cache_dir, derived.limit), os.getpid()
-        if derived_bytes is not _KEEP:
-            derived.limit = derived_bytes
-        if num_threads is not _KEEP:
-            threads.choose(num_threads)
-        if cache_dir is not _KEEP:
-            _cache_dir = folder
-        self._before = *before, _tune(**wanted)
+        wanted |= {"num_threads": num_threads, "cache_dir": folder if cache_dir is not _KEEP else _KEEP}
+        wanted["derived_bytes"] = derived_bytes
+        wanted = {name: value for name, value in wanted.items() if value is not _KEEP}
+        self._named, self._process = wanted.keys(), os.getpid()
+        with _changing:
+            self._before, self._number = _settings(), next(_numbers)
+            changed = _change(wanted)
+        if changed:
+            _tuner()  # without the lock: it may wait for a thread
 
     def __enter__(self) -> options:
         """The settings hold already."""
+        with _changing:
+            _entered.append(self)
+            _entered.sort(key=lambda block: block._number)  # another thread may have been between
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Restores the settings from before."""
-        global _cache_dir
-        number, _cache_dir, derived.limit, before = self._before
-        threads.choose(number)
+        with _changing:
+            changed = _change(self._leave())
+        if changed:
+            _tuner()
+
+    def _leave(self) -> dict[str, Any]:
+        """What to restore. Blocks of several threads need not end in the order in which they began.
+
+        Where a younger block holds a setting, that goes on, and restores what was before the older one.
+        """
+        at = next((number for number, block in enumerate(_entered) if block is self), len(_entered))
+        younger = _entered[at + 1 :]
+        del _entered[at:]
+        _entered.extend(younger)
+        restored = dict(self._before)
         if os.getpid() != self._process:  # a forked process doesn't tune in the background as its parent does
-            before = before._replace(tune=tuning.tune)
-        _tune(**before._asdict())
+            del restored["tune"]
+        if not younger:
+            return restored
+        restored = {name: value for name, value in restored.items() if name in self._named}
+        for block in younger:
+            block._before |= restored
+            restored = {name: value for name, value in restored.items() if name not in block._named}
+        return restored
 
 
 def _check(wanted: Tuning) -> None:
