@@ -83,14 +83,23 @@ def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
 
 
 def _assign_dense(target: Tensor, result: Any, name: str) -> Tensor:
-    """A dense tensor takes over a dense result of its shape."""
+    """A dense tensor takes over a dense result of its shape.
+
+    No error is a TypeError: where `x += A` raises one in `add_`, torch has Python name the result of `x + A` so.
+
+    Raises:
+        UnsupportedError: The result is sparse, or its dtype does not convert to that of the tensor.
+        ShapeError: It has another shape.
+    """
     found = to_operand(result)
     if found.pattern is not None:
-        raise DtypeError(f"{name}: a dense tensor can't take over a sparse result; use {name.strip('_')}")
+        raise UnsupportedError(f"{name}: a dense tensor can't take over a sparse result; use {name.strip('_')}")
     if found.shape != target.shape:
         raise ShapeError(f"{name}: the result has shape {tuple(found.shape)}, the tensor {tuple(target.shape)}")
     if not torch.can_cast(found.dtype, target.dtype):
-        raise DtypeError(f"{name}: a result of {found.dtype} can't be cast to {target.dtype}, the dtype of the tensor")
+        raise UnsupportedError(
+            f"{name}: a result of {found.dtype} can't be cast to {target.dtype}, the dtype of the tensor"
+        )
     return target.copy_(found.values)
 
 
