@@ -29,3 +29,23 @@ def test_sparse_operands_are_repeated():
     B, X = ls.random((1, 4, 3), 0.4), torch.rand(2, 3, 5)
     torch.testing.assert_close(torch.matmul(B, X), B.to_dense() @ X)
     torch.testing.assert_close(torch.matmul(B, torch.rand(1, 3, 5).zero_()), torch.zeros(1, 4, 5))
+
+
+@pytest.mark.parametrize("format", ["bsr(2,2)", "bsc(2,2)", "dia", "ell", "sd", "csc"])
+def test_batches_share_a_mask_of_any_format(format):
+    """Blocks and diagonals were refused: "expected dense q and kt of the same leading dimensions", which they had."""
+    dense = torch.tensor([[1.0, 0, 2], [0, 0, 0], [0, 3, 0]], dtype=torch.float64)
+    mask = ls.tensor(dense, format=format).requires_grad_()
+    q = torch.randn(2, 1, 3, 4, dtype=torch.float64, requires_grad=True)
+    kt = torch.randn(2, 1, 4, 3, dtype=torch.float64, requires_grad=True)
+    weights = torch.randn(2, 1, 3, 3, dtype=torch.float64)
+    wanted = dense.clone().requires_grad_()
+    (wanted * (q @ kt) * weights).sum().backward()
+    expected = [q.grad, kt.grad]
+    q.grad = kt.grad = None
+    found = ls.sddmm(mask, q, kt)
+    torch.testing.assert_close(found.to_dense(), dense * (q @ kt))
+    (found.to_dense() * weights).sum().backward()
+    torch.testing.assert_close([q.grad, kt.grad], expected)
+    kept = mask.detach().with_values(torch.ones_like(mask.values())).to_dense() != 0
+    torch.testing.assert_close(mask.grad.to_dense(), wanted.grad.where(kept, 0.0))

@@ -15,7 +15,7 @@ from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand, product
 from libsparse._runtime.repeats import by_kind
-from libsparse._storage.format import Format
+from libsparse._storage.format import Format, default_format
 
 from . import agreement, autocast, einsum, einsum_reader, prepared_products
 from .assemble import to_format
@@ -120,7 +120,9 @@ def sddmm(mask: Any, q: Any, kt: Any) -> Any:
             raise DtypeError(f"sddmm: {name} is a {type(tensor).__name__}; expected a tensor, dense or sparse")
     agreement.check("sddmm", mask=(where, "... n m"), q=(q, "... n d"), kt=(kt, "... d m"))
     dense = not is_sparse(q) and not is_sparse(kt)
-    if dense and 2 <= where.ndim < q.ndim and q.ndim == kt.ndim and not where.sparsity.format.pads:
+    if dense and 2 <= where.ndim < q.ndim and q.ndim == kt.ndim:
+        if where.sparsity.format.pads:  # whose entries are no list that blocks could be of
+            where = to_format(where, default_format(where.ndim))
         return _sampled_batches(where, to_operand(q, 1).values, to_operand(kt, 2).values)
     if where.ndim < max(q.ndim, kt.ndim):
         raise ShapeError(
