@@ -54,7 +54,7 @@ func (s *entrySplitter) walk(e Expr) Expr {
 	for _, f := range all {
 		switch {
 		case s.isFunction(f, at):
-			values = append(values, s.apart(f.(*Call), at))
+			values = append(values, s.apart(f.(*Call), at, c))
 		case OfElements(f, at.Vars) && s.full(f, at):
 			values = append(values, f)
 		default:
@@ -86,20 +86,35 @@ func (s *entrySplitter) isFunction(f Expr, at *Access) bool {
 	return ok && OfElements(f, at.Vars) && s.wanted.Function(at, c, s.full(f, at))
 }
 
-// apart is c with steps for what functions in it are applied to, if that doesn't have the entries itself.
-func (s *entrySplitter) apart(c *Call, at *Access) Expr {
+// apart is c, a part of whole, with steps for what functions in it are applied to, if that doesn't have the entries itself.
+func (s *entrySplitter) apart(c *Call, at *Access, whole *Call) Expr {
 	args := slices.Clone(c.Args)
 	for i, arg := range args {
 		call, ok := arg.(*Call)
 		switch {
 		case s.full(arg, at):
 		case ok && (call.Computes(dtype.Op.Approximates) || !c.applies(dtype.Op.Approximates)):
-			args[i] = s.apart(call, at)
+			args[i] = s.apart(call, at, whole)
 		case c.applies(dtype.Op.Approximates):
-			args[i] = s.step(dtype.Add, NewCall(dtype.Mul, NewFunctionCall(Library()["stored"], at), arg), at.Vars)
+			args[i] = s.atPlaces(arg, at, whole)
 		}
 	}
 	return c.With(args)
+}
+
+// atPlaces is the result of a step that computes e, a part of whole, at the entries of an access. Each access is read once in a step: where e reads this
+// one, either e has no value elsewhere, or whole has another access with the same entries, as that in exp(A(i,j) + e(i)) * stored(B(i,j)).
+func (s *entrySplitter) atPlaces(e Expr, at *Access, whole *Call) Expr {
+	if s.requires(e, at) {
+		return s.step(dtype.Add, e, at.Vars)
+	}
+	read := Accesses(e)
+	for _, a := range Accesses(whole) {
+		if slices.Equal(a.Vars, at.Vars) && !a.Windowed() && s.sparse(a.Tensor) > 0 && s.together(a, at) && !slices.Contains(read, a) {
+			return s.step(dtype.Add, NewCall(dtype.Mul, NewFunctionCall(Library()["stored"], a), e), at.Vars)
+		}
+	}
+	return e
 }
 
 // full reports whether e is made of numbers and of elements at the entries of an access.

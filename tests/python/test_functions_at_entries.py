@@ -28,6 +28,8 @@ AT_ENTRIES = {
     "A(i,j) * exp(e(i) + d(j))": lambda a, e, d, i, j: a * (e + d).exp(),
     "tanh(A(i,j))": lambda a, e, d, i, j: a.tanh(),
     "stored(A(i,j)) * exp(A(i,j) - e(i))": lambda a, e, d, i, j: (a - e).exp(),
+    "exp(A(i,j) - e(i)) * stored(A(i,j))": lambda a, e, d, i, j: (a - e).exp(),
+    "sin(A(i,j) * d(j) * e(i))": lambda a, e, d, i, j: (a * d * e).sin(),
     "A(i,j) * d(j) * sigmoid(2 * e(i) - d(j)) * e(i)": lambda a, e, d, i, j: a * d * e * (2 * e - d).sigmoid(),
     "A(i,j) * exp(-abs(i - j) / 100)": lambda a, e, d, i, j: a * (-(i - j).abs().double() / 100).exp(),
     "A(i,j) * log(1 + exp(sin(e(i) * d(j)) + A(i,j)))": lambda a, e, d, i, j: a * (1 + ((e * d).sin() + a).exp()).log(),
