@@ -156,6 +156,23 @@ def test_constructors(dense):
     assert ls.tensor([0.0, 1.0]).format == "s"
 
 
+@pytest.mark.parametrize(("rows", "k", "n"), [(4, 3, 9), (1, 1, 1), (3, 0, 5), (0, 2, 5)])
+def test_top_elements(rows, k, n):
+    """Rows of k elements in any order are those that scatter writes, also without values; gradients are followed."""
+    generator = torch.Generator().manual_seed(rows)
+    columns = torch.rand(rows, n, generator=generator).argsort(1)[:, :k]
+    numbers = torch.rand(rows, k, dtype=torch.float64, generator=generator)
+    for values in (numbers, numbers > 0.5, numbers.half(), numbers.to(torch.complex64)):
+        expected = torch.zeros(rows, n, dtype=values.dtype).scatter(1, columns, values)
+        assert torch.equal(ls.from_topk(columns, values, n).to_dense(), expected)
+    pattern = ls.from_topk(columns, None, n)
+    assert pattern.format == "csr"
+    assert torch.equal(pattern.to_dense(), torch.zeros(rows, n, dtype=torch.bool).scatter(1, columns, True))
+    weight = torch.rand(n, 2, dtype=torch.float64, generator=generator)
+    numbers.requires_grad_()
+    assert torch.autograd.gradcheck(lambda v: ls.from_topk(columns, v, n) @ weight, numbers)
+
+
 def test_scipy(dense):
     sp = pytest.importorskip("scipy.sparse")
     for name in ("csr", "csc", "coo"):

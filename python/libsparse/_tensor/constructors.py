@@ -19,6 +19,7 @@ from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format
 
 from .arguments import assembled, given_shape, on_cpu, one_an_entry, split_blocks, stacked
+from .from_arrays import from_csr
 from .in_graphs import one_node
 from .sparse_tensor import SparseTensor, dress
 
@@ -176,7 +177,7 @@ def from_topk(indices: Any, values: Any, n: int) -> SparseTensor:
     """
     cols = validate.index_array("indices", indices, 2, "(rows, k), as torch.topk gives it").to(torch.int64)
     columns = validate.extent("n", n)
-    ordered = cols.sort(1).values
+    ordered, places = cols.sort(1)
     twice = (ordered[:, 1:] == ordered[:, :-1]).nonzero() if not is_fake(cols) else cols[:0]
     if len(twice):
         row, place = twice[0].tolist()
@@ -185,16 +186,13 @@ def from_topk(indices: Any, values: Any, n: int) -> SparseTensor:
             "add up repeated ones with from_coo(..., reduce='sum')"
         )
     validate.bounds("indices", cols.reshape(-1), columns, meaning=f"a column of the {columns} that n says")
-    rows = torch.arange(cols.shape[0], device="cpu").repeat_interleave(cols.shape[1])
-    flat = None if values is None else validate.tensor("values", values)
-    if flat is not None and flat.shape != cols.shape:
-        raise ShapeError(f"values has shape {tuple(flat.shape)}; expected {tuple(cols.shape)}, the shape of indices")
-    shape = torch.Size((cols.shape[0], columns))
-    return _from_coo(("indices", torch.stack([rows, cols.reshape(-1)])), ("values", _flat(flat)), shape)
-
-
-def _flat(values: Tensor | None) -> Tensor | None:
-    return None if values is None else values.reshape(-1)
+    given = None if values is None else validate.tensor("values", values)
+    if given is not None and given.shape != cols.shape:
+        raise ShapeError(f"values has shape {tuple(given.shape)}; expected {tuple(cols.shape)}, the shape of indices")
+    rows, k = cols.shape
+    starts = torch.arange(rows + 1, device="cpu") * k  # rows are in order, so that CSR's arrays are at hand
+    flat = None if given is None else given.gather(1, places).reshape(-1)
+    return from_csr(starts, ordered.reshape(-1), flat, (rows, columns), check=False)
 
 
 @one_node
