@@ -102,6 +102,19 @@ def test_gradients_of_a_sparse_result() -> None:
     torch.testing.assert_close(loss(exported), loss(sampled))
 
 
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("share", [lambda A: A.with_values(A.values() + 1), lambda A: A.T], ids=["pattern", "values"])
+def test_inputs_that_shared_arrays_are_of_different_patterns_later(share: Any, strict: bool) -> None:
+    def function(A: Any, B: Any) -> Any:
+        return A + B, A @ B
+
+    program = torch.export.export(Module(function), (A, share(A)), strict=strict).module()
+    others = [ls.random((6, 6), density) for density in (0.2, A.nnz / 36)]
+    others = [B.to_format("csc") if share(A).format == "csc" else B for B in others]
+    for args in [(A, share(A)), *((A, B) for B in others)]:
+        same(program(*args), function(*args))
+
+
 @pytest.mark.parametrize("dynamic", [None, True])
 def test_the_pattern_of_a_result_in_a_graph(dynamic: bool | None) -> None:
     def function(A: Any, x: torch.Tensor) -> Any:

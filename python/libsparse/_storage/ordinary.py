@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -14,6 +14,8 @@ from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.utils._python_dispatch import _disable_current_modes
 
 _Made = TypeVar("_Made")
+
+_is_exporting: Callable[[], bool] = getattr(torch.compiler, "is_exporting", bool)  # torch 2.6 and older have none
 
 PLAIN = frozenset({Tensor, torch.nn.Parameter})
 """Classes of tensors that have a memory of their own."""
@@ -62,9 +64,22 @@ def tensors(*, of_fakes: bool = False) -> Iterator[None]:
 
 def _fakes_are_made() -> bool:
     """Whether torch makes fake tensors of ordinary ones."""
+    return _fake_mode() is not None
+
+
+def _fake_mode() -> Any:
+    """The mode in which torch makes fake tensors of ordinary ones, None outside of one."""
     if not torch._C._len_torch_dispatch_stack():
-        return False
-    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+        return None
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
+
+
+def are_exported() -> bool:
+    """Whether `torch.export` looks at ordinary tensors: inputs, and those of modules."""
+    if _is_exporting():
+        return True
+    mode = _fake_mode() if torch._C._len_torch_dispatch_stack() else None  # asked for each part of a tensor in a graph
+    return mode is not None and getattr(mode.fake_tensor_converter, "export", False)
 
 
 def kept(most: int) -> Callable[[Callable[..., _Made]], Callable[..., _Made]]:

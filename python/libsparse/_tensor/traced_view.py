@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from libsparse._runtime.problem import Operand
+from libsparse._storage import ordinary
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.pattern import Pattern
 from libsparse._trace import dynamo, library, patterns
@@ -149,7 +150,7 @@ class TracedView:
             return plain
         held: Tensor | None = self._held
         if held is None or not held.requires_grad:
-            return held
+            return held if held is None else _apart(self, held)
         return _detached(state, held)
 
 
@@ -167,7 +168,18 @@ def _same_memory(a: Tensor, b: Tensor) -> bool:
 
 
 def _array(kind: str, level: int) -> property:
-    return property(lambda self: getattr(self._pattern, kind)[level])
+    return property(lambda self: _apart(self, getattr(self._pattern, kind)[level]))
+
+
+def _apart(self: Any, part: Tensor) -> Tensor:
+    """A part of an input of torch.export is an input of its own, as other patterns may come when the program runs.
+
+    torch takes what two inputs share for shared in every call, without a check.
+    """
+    if not ordinary.are_exported() or self._pattern.traced or is_fake(part):
+        return part
+    with ordinary.unseen():
+        return part.detach()
 
 
 for _level in range(_MOST):
