@@ -102,8 +102,9 @@ func (s *entrySplitter) apart(c *Call, at *Access, whole *Call) Expr {
 	return c.With(args)
 }
 
-// atPlaces is the result of a step that computes e, a part of whole, at the entries of an access. Each access is read once in a step: where e reads this
-// one, either e has no value elsewhere, or whole has another access with the same entries, as that in exp(A(i,j) + e(i)) * stored(B(i,j)).
+// atPlaces is the result of a step that computes e, a part of whole, at the entries of an access, which e may read itself. A step reads each access
+// once. So another one of whole with the same entries says where they are, such as that of stored in exp(A(i,j) + e(i)) * stored(A(i,j)). Where e has
+// no value elsewhere, nothing has to say it.
 func (s *entrySplitter) atPlaces(e Expr, at *Access, whole *Call) Expr {
 	if s.requires(e, at) {
 		return s.step(dtype.Add, e, at.Vars)

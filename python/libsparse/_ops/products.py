@@ -121,7 +121,9 @@ def sddmm(mask: Any, q: Any, kt: Any) -> Any:
     agreement.check("sddmm", mask=(where, "... n m"), q=(q, "... n d"), kt=(kt, "... d m"))
     dense = not is_sparse(q) and not is_sparse(kt)
     if dense and 2 <= where.ndim < q.ndim and q.ndim == kt.ndim:
-        if where.sparsity.format.pads:  # whose entries are no list that blocks could be of
+        if (
+            where.sparsity.format.pads
+        ):  # the values of a batch are a block at each entry, which these formats can't hold
             where = to_format(where, default_format(where.ndim))
         return _sampled_batches(where, to_operand(q, 1).values, to_operand(kt, 2).values)
     if where.ndim < max(q.ndim, kt.ndim):

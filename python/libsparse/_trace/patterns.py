@@ -121,8 +121,10 @@ def copied(pattern: Pattern, dtype: torch.dtype) -> list[Tensor]:
 
 
 def _found(arrays: Arrays) -> Pattern | None:
-    if not arrays.tensors or (pattern := _alive.get(_name(arrays))) is not None:
-        return pattern if arrays.tensors else None
+    if not arrays.tensors:
+        return None
+    if (pattern := _alive.get(_name(arrays))) is not None:
+        return pattern
     found: Pattern | None = _copies.get(arrays.tensors[-1], {}).get((arrays.format, tuple(arrays.shape)))
     # A copy's memory may have been given to something else since, by the compiler.
     same = found is not None and all(torch.equal(a, b) for a, b in zip(_in_order(found), arrays.tensors, strict=True))
