@@ -62,3 +62,21 @@ def test_changes_within_a_block_end_with_it():
         assert settings._settings() == before | {"num_threads": 2}
         ls.options(num_threads=4, tune_share=0.3)
     assert settings._settings() == before
+
+
+def test_blocks_that_come_again():
+    block = ls.options(num_threads=3)
+    with block, block:
+        pass
+    before = threads.chosen()
+    with ls.options(num_threads=5):
+        for _ in range(2):
+            with block:
+                assert threads.chosen() == 3
+                with block:
+                    assert threads.chosen() == 3
+                with block:
+                    assert threads.chosen() == 3
+                assert threads.chosen() == 3
+            assert threads.chosen() == 5
+    assert threads.chosen() == before

@@ -175,15 +175,22 @@ class options:
         wanted |= {"num_threads": num_threads, "cache_dir": folder if cache_dir is not _KEEP else _KEEP}
         wanted["derived_bytes"] = derived_bytes
         wanted = {name: value for name, value in wanted.items() if value is not _KEEP}
-        self._named, self._process = wanted.keys(), os.getpid()
+        self._wanted = wanted
+        self._apply()
+
+    def _apply(self) -> None:
+        """Changes the settings."""
         with _changing:
-            self._before, self._number = _settings(), next(_numbers)
-            changed = _change(wanted)
+            self._before, self._number, self._process = _settings(), next(_numbers), os.getpid()
+            self._is_left = False
+            changed = _change(self._wanted)
         if changed:
             _tuner()  # without the lock: it may wait for a thread
 
     def __enter__(self) -> options:
-        """The settings hold already."""
+        """The settings hold already, unless this was a block before."""
+        if self._is_left:
+            self._apply()
         with _changing:
             _entered.append(self)
             _entered.sort(key=lambda block: block._number)  # another thread may have been between
@@ -207,15 +214,16 @@ class options:
         younger = _entered[at + 1 :]
         del _entered[at:]
         _entered.extend(younger)
+        self._is_left = self not in younger  # entered twice, it is left with the outer block
         restored = dict(self._before)
         if os.getpid() != self._process:  # a forked process doesn't tune in the background as its parent does
             del restored["tune"]
         if not younger:
             return restored
-        restored = {name: value for name, value in restored.items() if name in self._named}
+        restored = {name: value for name, value in restored.items() if name in self._wanted}
         for block in younger:
             block._before |= restored
-            restored = {name: value for name, value in restored.items() if name not in block._named}
+            restored = {name: value for name, value in restored.items() if name not in block._wanted}
         return restored
 
 
