@@ -121,11 +121,9 @@ def sddmm(mask: Any, q: Any, kt: Any) -> Any:
     agreement.check("sddmm", mask=(where, "... n m"), q=(q, "... n d"), kt=(kt, "... d m"))
     dense = not is_sparse(q) and not is_sparse(kt)
     if dense and 2 <= where.ndim < q.ndim and q.ndim == kt.ndim:
-        if (
-            where.sparsity.format.pads
-        ):  # the values of a batch are a block at each entry, which these formats can't hold
-            where = to_format(where, default_format(where.ndim))
-        return _sampled_batches(where, to_operand(q, 1).values, to_operand(kt, 2).values)
+        # The values of a batch are a block at each entry, which formats with padding can't hold.
+        listed = to_format(where, default_format(where.ndim)) if where.sparsity.format.pads else where
+        return _sampled_batches(listed, to_operand(q, 1).values, to_operand(kt, 2).values)
     if where.ndim < max(q.ndim, kt.ndim):
         raise ShapeError(
             f"sddmm: mask ({where}) has {where.ndim} dimensions, q {q.ndim} and kt {kt.ndim}; expected a mask of as "
