@@ -27,7 +27,7 @@ from libsparse._storage.pattern import Pattern
 
 from . import alignment, union
 from .assemble import to_dense
-from .operands import is_scalar, is_tensor, to_operand
+from .operands import is_scalar, is_sparse, is_tensor, to_operand
 
 Function = Callable[..., Tensor]
 
@@ -91,6 +91,61 @@ def apply(
             raise
         raise _refusal(name, error, parts) from None
     return Operand(pattern, pattern.spread(values), fill)
+
+
+def of_one(function: Function, args: Sequence[Any], *, keeps_zero: bool) -> Operand | None:
+    """A function of one sparse tensor and numbers, for which little is to be looked at.
+
+    None of other arguments, of a tensor with padding or a fill value, and where torch refuses the function.
+
+    Args:
+        function: The function.
+        args: Its arguments.
+        keeps_zero: Whether the function of 0 is 0 whatever its other arguments are.
+    """
+    place = next((n for n, value in enumerate(args) if type(value) not in _NUMBERS), len(args))
+    before, after = args[:place], args[place + 1 :]
+    if place == len(args) or not is_sparse(args[place]) or any([type(value) not in _NUMBERS for value in after]):
+        return None
+    pattern, data, fill = to_operand(args[place])
+    if pattern is None or data is None or fill != 0 or pattern.format.padded or pattern.traced:
+        return None
+    try:
+        if not keeps_zero:
+            numbers = *map(_Number, before), data.dtype, *map(_Number, after)
+            fill = _of_zero(function, numbers, torch.get_default_dtype())
+        return Operand(pattern, notes.apply(function, *before, data, *after), fill)
+    except (RuntimeError, TypeError):
+        return None  # said in the words of its cause
+
+
+_NUMBERS = frozenset({bool, int, float, str, type(None)})
+
+
+class _Number:
+    """A number with its type and sign, in which equal ones may differ."""
+
+    __slots__ = ("_name", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value, self._name = value, (type(value), repr(value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Number) and self._name == other._name
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_zero(function: Function, args: tuple[Any, ...], default: torch.dtype) -> Any:
+    """A function of 0 and numbers, where a dtype stands for 0 of that dtype; `default` is that of torch."""
+    with _disable_current_modes():  # numbers are known while torch traces, too
+        zeros = [torch.zeros(1, dtype=x, device="cpu") if isinstance(x, torch.dtype) else x.value for x in args]
+        found = function(*zeros)
+        if not isinstance(found, Tensor):  # an operator of another type
+            raise TypeError
+        return found.item()
 
 
 def _united(

@@ -64,6 +64,8 @@ def _handler(function: Any, absorbing: tuple[int, ...], *, keeps_zero: bool = Fa
     name = function.__name__.strip("_")
 
     def handler(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and (found := pointwise.of_one(function, args, keeps_zero=keeps_zero)) is not None:
+            return found
         if kwargs.get("rounding_mode") == "floor":
             first, second = (*args, *[kwargs[given] for given in ("input", "other") if given in kwargs])
             return elementwise.whole_quotient("floor_divide", first, second, _floored)
