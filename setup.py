@@ -28,7 +28,7 @@ PROGRAM = Extension("libsparse._libsparse_go", sources=[])
 LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
 SORTING = ("rows", "by_rows", "compress", "boxes", "joined", "fibers", "located", "masks", "gather", "runs", "merged")
 CHOOSING = ("leading", "nonzeros")
-CALLING = ("multiply", "repeat", "describe", "kinds", "wrap", "compressed", "seen", "finder", "tally", "held")
+CALLING = ("multiply", "repeat", "describe", "kinds", "wrap", "compressed", "seen", "finder", "binding", "taken", "tally", "held")
 SHORTCUTS = [
     Extension(
         f"libsparse.{room}._{name}",

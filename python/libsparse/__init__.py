@@ -67,9 +67,9 @@ if _TYPE_CHECKING:
     from ._compiler.cache import cache
     from ._fusion.compiled import compile
     from ._io.files import read, write
-    from ._runtime.dispatch import Result as _Result
     from ._runtime.problem import Operand as _Operand
     from ._runtime.problem import Problem as _Problem
+    from ._runtime.steps import Result as _Result
     from ._storage.format import Format
     from ._storage.pattern import Pattern
     from ._tensor.constructors import from_coo, from_edge_index, from_mask, from_topk, tensor

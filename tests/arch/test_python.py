@@ -89,6 +89,7 @@ LAZY = {
     "_ops/layout_patterns.py": {"libsparse._ops.arranging"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_ops/operands.py": {"libsparse._storage.boxes"},  # with the first diagonal
+    "_ops/products.py": {"libsparse._ops.sampled"},
     "_runtime/discovery.py": {"libsparse._runtime.rooms"},  # with the first result that is written before it is counted
     "_runtime/dispatch.py": {  # where something is tuned, repeated, new and scattered, or large and transposed
         "libsparse._runtime.first_uses",
@@ -97,6 +98,7 @@ LAZY = {
         "libsparse._runtime.tuned",
         "libsparse._storage.carried",
     },
+    "_runtime/likes.py": {"libsparse._runtime.bindings"},  # with the second pattern
     "_runtime/repeats.py": {"libsparse._runtime.reader"},  # with the first call that is looked at
     "_storage/sorting.py": {"libsparse._storage"},  # its module in C
     "demo/models.py": {"torch_geometric.nn"},  # where it is installed
@@ -106,7 +108,8 @@ LAZY = {
     "_tools/schedule.py": {"html"},
     "_tensor/diagonal_methods.py": {"libsparse._ops.indexing.diagonals"},
     "_ops/picture.py": {"matplotlib"},
-    "_tensor/notebook_view.py": {"libsparse._ops.picture"},
+    "_tensor/exports.py": {"libsparse._ops.export", "libsparse._ops.picture"},
+    "_tensor/sparse_tensor.py": {"libsparse._ops.export"},
     "_trace/building.py": {"libsparse._ops.arranging"},
     "_trace/dynamo.py": {"torch._dynamo"},  # which torch imports when something is compiled
     "_trace/library.py": {"libsparse._ops.expression_gradient"},

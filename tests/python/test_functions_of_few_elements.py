@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from libsparse._runtime import dispatch
+from libsparse._runtime import steps
 from torch import Tensor
 
 import libsparse as ls
@@ -91,7 +91,7 @@ def test_calls_that_repeat_run_the_steps_one_by_one(monkeypatch: pytest.MonkeyPa
     A, text = matrix(), "Y(i,k) = A(i,j) * tanh(d(j)) * X(j,k)"
     for _ in range(4):
         ls.evaluate(text, A=A, **read(text, operands(torch.float64)))
-    monkeypatch.setattr(dispatch.Chain, "__call__", lambda *_: pytest.fail("the steps were not known"))
+    monkeypatch.setattr(steps.Chain, "__call__", lambda *_: pytest.fail("the steps were not known"))
     for _ in range(3):
         A = A.with_values(torch.rand(A.nnz, dtype=torch.float64))
         given = operands(torch.float64)

@@ -7,6 +7,7 @@ import operator
 import pytest
 import torch
 from libsparse._ops import alignment
+from libsparse._runtime import likes
 
 import libsparse as ls
 
@@ -163,7 +164,7 @@ def test_entries_are_looked_for_from_the_second_use_of_patterns_on(located):
 
 
 def test_few_entries_are_looked_for_until_a_kernel_pays(located, monkeypatch):
-    monkeypatch.setattr(alignment, "_on_few", {})
+    monkeypatch.setattr(likes, "_on_few", {})
     counts = []
     for seed in range(60):
         A, B = (drawn(shape=(30, 40), nnz=200, seed=2 * seed + n) for n in range(2))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from libsparse._ops import alignment, pointwise, union
+from libsparse._ops import pointwise, union
+from libsparse._runtime import likes
 
 import libsparse as ls
 
@@ -111,7 +112,7 @@ def test_kernels_serve_what_autograd_follows(merged):
 
 
 def test_few_entries_are_brought_to_the_union_until_a_kernel_pays(merged, monkeypatch):
-    monkeypatch.setattr(alignment, "_on_few", {})
+    monkeypatch.setattr(likes, "_on_few", {})
     for _ in range(102):
         A, B = (stored(*drawn((30, 30), torch.float32, 90), "csr") for _ in range(2))
         torch.testing.assert_close((A < B).to_dense(), A.to_dense() < B.to_dense())

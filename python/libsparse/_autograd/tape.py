@@ -17,8 +17,8 @@ from torch.autograd import forward_ad
 
 from libsparse._lang.records import NamedTuple
 from libsparse._runtime import dispatch, notes, repeats
-from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime.steps import Result
 from libsparse._storage import ordinary
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.pattern import Pattern

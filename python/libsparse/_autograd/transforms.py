@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from libsparse._lang.errors import UnsupportedError
-from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Einsum, Operand, Problem, product
+from libsparse._runtime.steps import Result
 from libsparse._storage.format import Format
 
 from . import tape

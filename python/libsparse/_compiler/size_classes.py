@@ -64,8 +64,13 @@ def entries(n: int, rows: int) -> int:
     """The class of a number of entries, by how many there are for each of the rows, the first level: powers of 8."""
     n, rows = max(n, 1), max(rows, 1)
     if n < rows:
-        return max(1, extent(rows) // 3 >> ((rows // n).bit_length() - 1) // 3 * 3)
+        return max(1, extent(rows) // 3 >> thinning(rows // n))
     return extent(rows) * 3 << ((n // rows).bit_length() - 1) // 3 * 3
+
+
+def thinning(rows: int) -> int:
+    """The class of how many rows there are for each entry, as a power of two."""
+    return (rows.bit_length() - 1) // 3 * 3
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -70,12 +70,17 @@ class Deferred:
         self._of_words: Callable[[Sequence[int]], int] | None = None
 
     def of_slot(self) -> tuple[int, int] | None:
-        """A word of a block and a number whose sum this is, as `["+", ["*", 1, "slot1"], 1]`; None for others."""
+        """A word of a block and a number whose sum this is, as `["+", ["*", 1, "slot1"], 1]`; None for others.
+
+        The word is -1 where there is none.
+        """
         formula, addend = self._formula, 0
         if isinstance(formula, list) and formula[0] == "+" and isinstance(formula[2], int):
             _, formula, addend = formula
         if isinstance(formula, list) and formula[:2] == ["*", 1]:
             formula = formula[2]
+        if isinstance(formula, int):
+            return -1, formula + addend
         return (int(formula.removeprefix("slot")), addend) if isinstance(formula, str) else None
 
     def __call__(self, block: Sequence[int], names: Callable[[], Mapping[str, Any]]) -> int:

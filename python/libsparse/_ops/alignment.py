@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import string
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._lang.errors import ShapeError, ToolchainError
-from libsparse._runtime import notes
-from libsparse._runtime.problem import Einsum, Operand, Problem
+from libsparse._runtime import likes, notes
+from libsparse._runtime.problem import Einsum, Operand, Problem, product
 from libsparse._storage.conversion import alike, taken
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
@@ -100,7 +100,7 @@ def entries(source: Operand, pattern: Pattern) -> Tensor:
     if alike(own, pattern):
         return pattern.entries(source.values)
     if _merges(source, pattern):
-        data, found_pattern = contraction.contract(_of_both(pattern.format), [Operand(pattern, None), source])
+        data, found_pattern = tape.compute(_of_both(pattern.format), [Operand(pattern, None), source])
         assert found_pattern is not None
         return pattern.resample(data, found_pattern)
     numbers, _, whole = pattern._found_in(own)
@@ -130,33 +130,21 @@ def gathered(values: Tensor, source: Pattern, pattern: Pattern) -> Tensor:
     """
     operand, question = Operand(source, values), _of_both(pattern.format)
     few, alone = pattern.size + source.size < MANY, source.format == pattern.format and _is_plain(operand, pattern)
-    if source is pattern or not alone or pattern._has_met(source) or (few and not pays((question, values.dtype))):
+    if source is pattern or not alone or pattern._has_met(source) or (few and not likes.pays((question, values.dtype))):
         return pattern.resample(values, source)
     try:
-        data, found = contraction.contract(question, [Operand(pattern, None), operand])
+        data, found = tape.compute(question, [Operand(pattern, None), operand])
     except ToolchainError:  # there is no compiler
         return pattern.resample(values, source)
     assert found is not None
     return pattern.resample(data, found)
 
 
-_on_few: dict[Hashable, int] = {}  # how often each function has been called on few entries
-
-
-def pays(function: Hashable) -> bool:
-    """Whether a function of few entries has been called so often that its kernel would have paid for its compilation.
-
-    A call by the kernel takes half a millisecond less; to compile it takes as long as a hundred of these.
-    """
-    _on_few[function] = calls = _on_few.get(function, 0) + 1
-    return calls > 100
-
-
 @functools.lru_cache(maxsize=256)
-def _of_both(format: Format) -> Einsum:
+def _of_both(format: Format) -> Problem:
     """A tensor at the entries of a pattern."""
     letters = tuple(string.ascii_letters[: len(format.order)])
-    return Einsum((letters, letters), letters, format, pattern_of=0)
+    return product(Einsum((letters, letters), letters, format, pattern_of=0), implied=True)
 
 
 def sampled(dense: Tensor, pattern: Pattern) -> Tensor:

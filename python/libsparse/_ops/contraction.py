@@ -12,8 +12,8 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._lang import dtypes, operations
 from libsparse._runtime import notes, promotion
-from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Einsum, Operand, product
+from libsparse._runtime.steps import Result
 from libsparse._storage.format import Format
 
 _LEAST = 4096  # elements of an operand whose indices are folded: of fewer ones, views take longer than they gain

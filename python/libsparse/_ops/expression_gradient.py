@@ -24,8 +24,8 @@ from libsparse._lang.assignment import Access, Call, Expr, Number, Part, Stateme
 from libsparse._lang.errors import UnsupportedError
 from libsparse._lang.types import Type, Typing
 from libsparse._runtime import dispatch, promotion
-from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime.steps import Chain, Result
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -42,7 +42,7 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     """
     problem = as_expression(problem)._replace(divided=True)
     variant = dispatch.prepare(problem, operands).variant
-    if isinstance(variant, dispatch.Chain):
+    if isinstance(variant, Chain):
         return variant.through(operands, tape.compute)
     for number, operand in enumerate(operands):
         if operand.data is not None and operand.data.requires_grad:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
-from libsparse._runtime import dispatch, notes
+from libsparse._runtime import dispatch, likes, notes
 from libsparse._runtime.call import Call
 from libsparse._runtime.direct import Direct
 from libsparse._runtime.dispatch import Prepared
@@ -190,7 +190,9 @@ def _prepare(name: Any, problem: Problem, operands: Sequence[Operand]) -> Prepar
     """A prepared problem, kept as a short way by the pattern of operand 0 from the second time on; None without one."""
     pattern = operands[0].sparsity
     first = notes.notes.runs is None and is_first(pattern.begun, name)
-    like = dispatch.once(problem, operands) if first else None
+    if first and (found := likes.bound(problem, operands)) is not None:
+        return Once(problem, found[1], operands[-1].dtype)
+    like = likes.once(problem, operands) if first else None
     if like is not None and (direct := like.shortest(operands)) is not None:
         return Once(problem, direct, operands[-1].dtype)
     prepared = dispatch.prepare(problem, operands)

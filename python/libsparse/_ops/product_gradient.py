@@ -11,13 +11,12 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._runtime import notes
-from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Einsum, Operand, Problem
+from libsparse._runtime.steps import Permuted, Result
 from libsparse._storage import ordinary
 from libsparse._storage.conversion import inverse
 
@@ -74,7 +73,7 @@ def gradient(problem: Problem, operands: Sequence[Operand], grad: Operand, numbe
         # Such as that of K.mT: in the order in which the operand is stored, it is computed and read where it stands.
         question = Einsum(inputs, tuple(indices[d] for d in order), contraction.dense_format(len(kept)), dtype=dtype)
         dense, _ = contraction.contract(question, factors)
-        return notes.apply(functools.partial(torch.permute, dims=inverse(order)), dense)
+        return notes.apply(Permuted(inverse(order)), dense)  # type: ignore[arg-type]  # a tuple that takes a tensor
     question = Einsum(inputs, kept, contraction.dense_format(len(kept)), dtype=dtype)
     dense, _ = contraction.contract(question, factors)
     places = tuple(slice(None) if index in available else None for index in indices)

@@ -20,7 +20,6 @@ from libsparse._storage.format import Format, default_format
 from . import agreement, autocast, einsum, einsum_reader, prepared_products
 from .assemble import to_format
 from .operands import is_sparse, is_tensor, plain_number, to_operand
-from .sampled import Sampled
 
 
 @by_kind
@@ -142,6 +141,8 @@ def _sampled_batches(mask: Operand, q: Tensor, kt: Tensor) -> Operand:
             f"sddmm: mask {tuple(mask.shape)}, q {tuple(q.shape)}, kt {tuple(kt.shape)}; expected q (..., n, d), kt "
             "(..., d, m) of the same leading dimensions, and a mask (..., n, m) of the last of these"
         )
+    from .sampled import Sampled  # with the first sampled product
+
     found = Sampled(mask, q, kt, ("d", "m"))
     values = found.values
     if mask.data is not None:

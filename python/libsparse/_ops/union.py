@@ -14,7 +14,7 @@ from libsparse._autograd import tape
 from libsparse._lang import dtypes, operations
 from libsparse._lang.errors import DtypeError, ShapeError, ToolchainError
 from libsparse._lang.user_functions import Definition
-from libsparse._runtime import dispatch, notes
+from libsparse._runtime import dispatch, likes, notes
 from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -113,7 +113,7 @@ def apply(function: Callable[..., Tensor], *operands: Any) -> tuple[Tensor, Patt
         return None
     dtype = torch.bool if name in operations.LOGICAL else operands[-1].dtype
     problem = _function_problem(name, operands[0].sparsity.format, dtype)
-    if sum([operand.sparsity.size for operand in operands]) < alignment.MANY and not alignment.pays(problem):
+    if sum([operand.sparsity.size for operand in operands]) < alignment.MANY and not likes.pays(problem):
         return None
     try:
         if name in _SHARES and tape.needed(operands):

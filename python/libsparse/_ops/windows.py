@@ -10,8 +10,8 @@ from torch import Tensor
 from libsparse._lang import assignment
 from libsparse._lang.assignment import Access, Expr, Part, Selection
 from libsparse._lang.errors import ShapeError
-from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Einsum, Operand
+from libsparse._runtime.steps import Result
 from libsparse._storage.format import Format
 
 from . import contraction

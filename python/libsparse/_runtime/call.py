@@ -102,9 +102,8 @@ class Call:
         other = object.__new__(Call)
         other.kernel, other._slots, other._fixed, other.dtype = self.kernel, self._slots, self._fixed, self.dtype
         other.shape, other._strides, other.is_relaid = self.shape, self._strides, self.is_relaid
-        other.finds, other._convert, other.orders = self.finds, self._convert, self.orders
+        other.finds, other._convert, other.orders, other._ways = self.finds, self._convert, self.orders, self._ways
         other._short = other._known = other.direct = other.plain = None
-        other._ways = self._ways
         other._carried, other._padded = {}, False  # other patterns have values of their own
         other.tally = tally.Tally(self.tally.all)
         return other
@@ -213,9 +212,8 @@ class Call:
         direct, numbers, orders = short
         values = []
         for number in numbers:
-            pattern, data, _ = operands[number]
+            (pattern, data, _), order = operands[number], orders[number]
             assert data is not None
-            order = orders[number]
             if pattern is not None:
                 data = stored(pattern, data)
             values.append(data if order is None else layout.contiguous(data, order))
@@ -263,11 +261,11 @@ class Call:
         plain = None if self.plain is None or len(self._carried) > 1 else self.plain.direct_on(operands)
         if plain is None and self.plain is not None:
             return None
-        outline = self.shape, self._strides, self.dtype
-        way = way_among(self._ways, self.kernel, self._fixed, outline, self.orders, operands, keep=self._known is None)
+        outline, keep = (self.shape, self._strides, self.dtype), self._known is None
+        way = way_among(self._ways, self.kernel, self._fixed, outline, self.orders, operands, keep=keep)
         known = self.result_pattern if (of := self.kernel.pattern_of) < 0 else self._sharing(operands[of].pattern)
         arrays = pattern_arrays(self._slots, operands, conversions)
-        if self._known is not None:
+        if not keep:
             arrays.extend((place, array) for place, array in self._result_arrays() if array is not None)
         run = way.on(arrays, None if known is None else known.size, self.tally)
         if self.is_relaid:
@@ -279,8 +277,6 @@ class Call:
             dtype, result = stored_values(operands[number]).dtype, self.dtype if self._padded else None
             run = held(run, plain[0], kept, way.numbers.index(number), dtype, result)
         return run, way.numbers, way.orders
-
-    # Filling the block -----------------------------------------------------------------------------------------
 
     def _compute(self, block: array[int], out: Tensor, compute: Callable[[int], int] | None = None) -> Tensor:
         for slot in self._slots.result:
@@ -308,17 +304,16 @@ class Call:
         ]
 
     def _sparse(self, block: array[int], patterns: Sequence[Pattern | None]) -> tuple[Tensor, Pattern | None]:
-        known = self._known
-        if known is not None:
-            arrays = self._result_arrays()
-            for place, room in arrays:
-                if room is not None:
-                    block[place] = room.data_ptr()
-            values = blocks.empty((known[0].size,), (1,), self.dtype)
-            if self._slots.coded is None or block[self._slots.coded]:  # and not what other threads do meanwhile
-                return self._compute(block, values, self.kernel.revalue), known[0]
-            return self._code(block, values, known), known[0]
-        return self._discover(block, patterns)
+        if (known := self._known) is None:
+            return self._discover(block, patterns)
+        arrays = self._result_arrays()  # held until the kernel is done, which may write to copies
+        for place, room in arrays:
+            if room is not None:
+                block[place] = room.data_ptr()
+        values = blocks.empty((known[0].size,), (1,), self.dtype)
+        if self._slots.coded is None or block[self._slots.coded]:  # and not what other threads do meanwhile
+            return self._compute(block, values, self.kernel.revalue), known[0]
+        return self._code(block, values, known), known[0]
 
     def _coded(self) -> bool:
         """Whether the entries have the codes that repeated calls read, if they read any."""
@@ -331,9 +326,7 @@ class Call:
         block[self._slots.result[place].place] = memory.address(codes)
         self._compute(block, values, self.kernel.revalue)
         self._known = known[0], [*known[1][:place], codes, *known[1][place + 1 :]]
-        fixed = self._fixed[:]
-        fixed[self._slots.coded or 0] = 1
-        self._fixed = fixed
+        self._fix({self._slots.coded or 0: 1})
         return values
 
     def _discover(self, block: array[int], patterns: Sequence[Pattern | None]) -> tuple[Tensor, Pattern]:
@@ -341,10 +334,17 @@ class Call:
             with torch.inference_mode(False):
                 return self._discover(block, patterns)
         values, pattern, raw = discovery.discover(self.kernel, block, patterns, self.shape, self._compute, self.tally)
-        fixed = self._fixed[:]
-        for slot in self._slots.result:
-            if slot.kind == "count":  # repeated calls clear as many values as there are
-                fixed[slot.place] = block[slot.place]
-        self._fixed = fixed
-        self._known = self._known or (pattern, raw)  # threads that find it at the same time find the same entries
+        self.know(pattern, raw, {place: block[place] for place, kind, *_ in self._slots.result if kind == "count"})
         return values, pattern
+
+    def _fix(self, contents: Mapping[int, int]) -> None:
+        """Fills slots for all calls from now on; others read the ones that they began with."""
+        fixed = self._fixed[:]
+        for place, content in contents.items():
+            fixed[place] = content
+        self._fixed = fixed
+
+    def know(self, pattern: Pattern, raw: list[Tensor | None], counts: Mapping[int, int]) -> None:
+        """Takes the pattern that was found, its array for each slot of the result, and the contents of other slots."""
+        self._fix(counts)  # repeated calls clear as many values as there are
+        self._known = self._known or (pattern, raw)  # threads that find it at the same time find the same entries

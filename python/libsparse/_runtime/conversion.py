@@ -16,8 +16,9 @@ from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from . import dispatch, notes
+from . import dispatch, likes, notes
 from .problem import Operand, Problem
+from .steps import Result
 
 _LONG = 1 << 20  # entries whose conversion may take a second
 _FEW = 1 << 20  # entries whose numbers are kept, in 12 MiB at most
@@ -133,11 +134,23 @@ def _moved(pattern: Pattern, values: torch.Tensor, format: Format) -> tuple[torc
 
 def copied(pattern: Pattern, values: torch.Tensor, format: Format) -> tuple[torch.Tensor, Pattern]:
     """A tensor in another format, by the kernel that copies it."""
-    numbers, copy = dispatch.compute(_copying(format), [Operand(pattern, values)])
+    numbers, copy = _computed(_copying(format), [Operand(pattern, values)])
     if copy is None:  # every level is dense
         nothing = [None] * pattern.ndim
         numbers, copy = numbers.permute(format.order).reshape(-1), Pattern(format, pattern.shape, nothing, nothing)
     return numbers, copy
+
+
+def _computed(problem: Problem, operands: list[Operand]) -> Result:
+    """Computes a problem once: nothing is prepared for more."""
+    try:
+        if (found := likes.bound(problem, operands)) is not None:
+            about, made = found
+            return about.result(made, operands)  # type: ignore[no-any-return]
+    except RuntimeError:
+        pass  # said below in the words of its cause
+    like = likes.once(problem, operands)
+    return dispatch.compute(problem, operands, None if like is None else like.anew())
 
 
 @functools.lru_cache(maxsize=256)

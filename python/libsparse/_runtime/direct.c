@@ -60,8 +60,7 @@ PyObject *failed(const char *what)
 	return NULL;
 }
 
-/* Where a tensor's elements are, as the content of a slot; false where torch knows of none, or has freed them. */
-static bool locate(Handle tensor, int64_t *slot)
+bool locate(Handle tensor, int64_t *slot)
 {
 	void *data;
 	int64_t count;
@@ -311,7 +310,7 @@ PyMODINIT_FUNC PyInit__direct(void)
 	for (size_t n = 0; status == 0 && n < sizeof tables / sizeof tables[0]; n++)
 		status = PyModule_AddFunctions(module, tables[n]);
 	direct_type = (PyTypeObject *)type;
-	if (status < 0 || prepare_tallies(module) < 0 || prepare_held(module) < 0 || prepare_finder(module) < 0 ||
+	if (status < 0 || prepare_tallies(module) < 0 || prepare_held(module) < 0 || prepare_finder(module) < 0 || prepare_bindings(module) < 0 ||
 	    PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
 	    PyModule_AddObject(module, "Direct", type) < 0) {
 		Py_XDECREF(module);

@@ -1,4 +1,4 @@
-/* What direct.c, held.c, multiply.c, repeat.c, describe.c, kinds.c, wrap.c, compressed.c, seen.c, finder.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+/* What direct.c, held.c, multiply.c, repeat.c, describe.c, kinds.c, wrap.c, compressed.c, seen.c, finder.c, binding.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -73,6 +73,9 @@ extern PyObject *check_status;
 
 /* Raises a RuntimeError. */
 PyObject *failed(const char *what);
+
+/* Where a tensor's elements are, as the content of a slot; false where torch knows of none, or has freed them. */
+bool locate(Handle tensor, int64_t *slot);
 
 /* Runs the kernel on operands of the dtypes, extents and memory layouts that it was prepared for; `into` is a tensor to write to, or NULL. */
 PyObject *run(const Direct *self, const Handle *operands, int64_t threads, PyObject *into);
@@ -175,8 +178,13 @@ int read_integers(PyObject *object, Integers *array);
 /* seen.c */
 extern PyMethodDef seen_functions[];
 
-/* finder.c */
+/* finder.c: the arrays of a result, as a list, whose pattern a Finder's kernel finds, given the contents of the operands' slots. */
+extern PyTypeObject *finder_type;
+PyObject *find_entries(PyObject *finder, int64_t *slots, Tally *tally);
 int prepare_finder(PyObject *module);
+
+/* binding.c */
+int prepare_bindings(PyObject *module);
 
 /* An operand of these parts. */
 PyObject *operand_of(PyObject *pattern, PyObject *values, PyObject *fill);

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
-from torch import Tensor
 
 from libsparse._compiler import kernel
 from libsparse._lang.errors import DivisionByZeroError, FormatError, UnsupportedError
@@ -18,13 +17,13 @@ from libsparse._storage.derived import is_first
 from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.pattern import Pattern
 
-from . import notes, tally
+from . import discovery, likes, notes, tally
 from .arrays import in_output_format
 from .call import Call
-from .direct import Direct
-from .problem import Anew, Operand, Problem, key, of_step
-from .requests import is_few, is_tuned, may_be_tuned, of_classes, signature, to_request
+from .problem import Anew, Operand, Problem, key
+from .requests import is_few, is_tuned, of_classes, signature, to_request
 from .status import BoundError, IndexOverflowError, by_zero, too_large, too_many
+from .steps import Chain, Result
 
 if TYPE_CHECKING:
     from .first_uses import Settling
@@ -35,41 +34,9 @@ _profiled = torch._C._autograd._profiler_enabled
 _REREAD = 8  # calls that read values in another order than theirs, which take as much longer as it takes to copy them
 _MANY = 1 << 15  # entries from which on that is longer than what a trial itself takes
 _PREPARED_KEPT = 256  # for each pattern
-_SIGNATURES_KEPT = 1024  # calls, from which those of other patterns of the same shapes, or classes of shapes, begin
 
 watcher: Callable[[Prepared, Sequence[Operand]], None] | None = None
 """Is told of each problem that is computed while torch's profiler runs, during which nothing takes a shorter way."""
-
-Result = tuple[Tensor, "Pattern | None"]
-"""A dense tensor and None, or the values of a sparse result and its pattern."""
-
-
-class Chain:
-    """A computation in several steps, each a problem of its own, with temporaries in between."""
-
-    __slots__ = ("_names", "_steps", "kernel")
-    direct: Direct | None = None
-    in_steps = True
-    """Notes are taken of its steps, which run one by one."""
-
-    def __init__(self, steps: kernel.Kernel, problem: Problem) -> None:
-        """Turn the steps into problems."""
-        self.kernel = steps
-        self._names = problem.names
-        self._steps = [(step.result, of_step(step, problem, last=step is steps.steps[-1])) for step in steps.steps]
-
-    def __call__(self, operands: Sequence[Operand]) -> Result:
-        """Run every step; the result of the last one is the result."""
-        return self.through(operands, run)
-
-    def through(self, operands: Sequence[Operand], run: Callable[[Problem, Sequence[Operand]], Result]) -> Result:
-        """The same, with every step run by `run`."""
-        named = dict(zip(self._names, operands, strict=True))
-        for result, part in self._steps:
-            data, pattern = run(part, [named[name] for name in part.names])
-            named[result] = Operand(pattern, data)
-        return data, pattern
-
 
 Variant: TypeAlias = "Call | Chain | Panels | Settling | Trial"
 
@@ -116,6 +83,13 @@ class Prepared:
         if first is not None and not problem.schedule:
             rereads = isinstance(found, Call) and found.reads and len(problem.output) > 1 and first.size >= _MANY
             self.expect(_REREAD if rereads else tally.REPEATED)
+
+    def know(self, pattern: Pattern) -> None:
+        """Takes the pattern of the result that was found before this was prepared."""
+        call = self.variant
+        found = discovery.arrays_of(call.kernel, pattern) if isinstance(call, Call) and call.finds else None
+        if isinstance(call, Call) and found is not None:
+            call.know(pattern, *found)
 
     def expect(self, calls: int) -> None:
         """Looks, after so many calls of the present variant, whether others with the same values could be faster."""
@@ -236,6 +210,8 @@ def prepare(problem: Problem, operands: Sequence[Operand], found: Call | None = 
     if (prepared := _kept(name, patterns)) is not None:
         return prepared
     kept, prepared = patterns[0].calls, Prepared(problem, operands, found)
+    if (earlier := patterns[0].begun.get(("problem", name))) is not None and (pattern := earlier()) is not None:
+        prepared.know(pattern)
     for old, (_, refs) in list(kept.items()):
         if len(kept) >= _PREPARED_KEPT or any(ref() is None for ref in refs):
             kept.pop(old, None)
@@ -277,11 +253,11 @@ def build(
     if known is not None:
         return known.anew()
     extents = problem.extents(operands)
-    if name is not None and (known := _of_like_shapes(name, problem, operands, extents)) is not None:
+    if name is not None and (known := likes.of_like_shapes(name, problem, operands, extents)) is not None:
         return known
     found = kernel.find(to_request(problem, operands, wide=wide, counted=counted, few=few, extents=extents))
     if found.steps:
-        return Chain(found, problem)
+        return Chain(found, problem, run)
     call = Call(found, problem, operands, extents)
     if found.carried:
         plain = build(problem._replace(schedule=""), operands, measured=False)
@@ -294,28 +270,8 @@ def build(
         kept = {number: carried(operands[number].sparsity, found.convert[number]) for number in found.carried}
         return call.in_place_of(plain, kept)  # and not kept for other patterns, which have values of their own
     if name is not None:
-        _keep(name, call)
+        likes.keep(name, call)
         kernel.prepared[of_classes(name, problem, operands, extents)] = call.anew()
-    return call
-
-
-def _keep(name: tuple[Any, ...], call: Call) -> None:
-    """Has calls of other patterns of the same shapes begin with this one, where they may."""
-    if len(kernel.prepared) >= _SIGNATURES_KEPT:
-        kernel.prepared.clear()
-    if call.serves_others():
-        kernel.prepared[name] = call.anew()
-
-
-def _of_like_shapes(
-    name: tuple[Any, ...], problem: Problem, operands: Sequence[Operand], extents: dict[str, int]
-) -> Call | None:
-    """The call that one with shapes of the same classes makes; None where there is none."""
-    like: Call | None = kernel.prepared.get(of_classes(name, problem, operands, extents))
-    if like is None:
-        return None
-    call = like.resized(problem, operands, extents)
-    _keep(name, call)
     return call
 
 
@@ -324,26 +280,18 @@ def _at_first(problem: Problem, operands: Sequence[Operand], name: tuple[Any, ..
     pattern = next((o.pattern for o in operands if o.pattern is not None), None)
     if pattern is None or name in pattern.calls or not is_first(pattern.begun, ("problem", name)):
         return None
-    like = once(problem, operands)
-    if like is not None and like.finds:  # which takes longer than to keep what is found
-        return prepare(problem, operands, like.anew())(operands)
-    short = None if like is None else like.direct_on(operands)
     try:
-        return None if like is None or short is None else like.through(short, operands)
+        if (found := likes.bound(problem, operands)) is not None:
+            about, made = found
+            data, seen = about.result(made, operands)
+            if about.finder is not None:  # the next computation on the same operands has the same pattern
+                pattern.begun["problem", name] = weakref.ref(seen)
+            return data, seen
+        like = likes.once(problem, operands)
+        short = None if like is None or like.finds else like.direct_on(operands)
+        if like is not None and short is not None:
+            return like.through(short, operands)
     except RuntimeError:
         return None  # said in the words of its cause where it is computed as later ones are
-
-
-def once(problem: Problem, operands: Sequence[Operand]) -> Call | None:
-    """The call that computes a problem on other patterns like these, which perhaps never come back.
-
-    None where there is none, and where whoever tunes, or looks for faster schedules, is to see what is prepared.
-    """
-    wanted = problem.output_format
-    if tally.watching or not kernel.has_any() or (wanted is not None and wanted.writable != wanted):
-        return None
-    name = signature(problem, operands, wide=False, counted=False, few=None)
-    like: Call | None = None if name is None else kernel.prepared.get(name)
-    if name is not None and like is None:
-        like = _of_like_shapes(name, problem, operands, problem.extents(operands))
-    return None if like is None or like.is_relaid or may_be_tuned(name) else like
+    # To find a pattern takes longer than to keep what is found.
+    return None if like is None or not like.finds else prepare(problem, operands, like.anew())(operands)

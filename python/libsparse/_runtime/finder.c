@@ -1,14 +1,15 @@
-/* Results whose entries are written before they are counted: discovery.py, which defines it, in C.
+/* Results whose pattern a kernel finds: discovery.py, which defines it, in C.
  *
- * One call bounds the entries, takes room for them, has the kernel write entries and positions, and moves the entries to arrays of the exact
- * length. Room, and arrays so large that their memory is used again, are Python's to give.
+ * One call has the kernel count the entries, makes arrays, and has entries written to them; or it bounds the entries, takes room for them, has the
+ * kernel write entries and positions, and moves the entries to arrays of the exact length. Room, and arrays so large that their memory is used again,
+ * are Python's to give.
  */
 #include "direct.h"
 
 #define MOST_BLOCKS 256 /* and one, whose offsets are handed on, on the stack */
-#define MOST_ARRAYS 8   /* of a result, and of room */
+#define MOST_ARRAYS 16  /* of a result, and of room */
 
-/* An array of the result: the slot that has its address, and its length, the content of a slot and a number; dtype -1 where there is no array. */
+/* An array of the result: the slot that has its address, and its length, the content of a slot, if any, and a number; dtype -1 where there is no array. */
 typedef struct {
 	int place, source, dtype;
 	bool early; /* before entries are written */
@@ -29,6 +30,8 @@ typedef struct {
 	Array array[MOST_ARRAYS];
 	PyObject *take, *leave;
 } Finder;
+
+PyTypeObject *finder_type;
 
 /* Runs one function of the kernel; -1 with an exception. */
 static int step(kernel_function function, int64_t *slots, Tally *tally)
@@ -56,7 +59,7 @@ static int make_arrays(const Finder *self, bool early, int64_t *slots, PyObject 
 			continue;
 		void *data;
 		int64_t length;
-		if (__builtin_add_overflow(slots[array->source], array->addend, &length))
+		if (__builtin_add_overflow(array->source < 0 ? 0 : slots[array->source], array->addend, &length))
 			length = INT64_MAX; /* which is refused, as is what it stands for */
 		PyObject *made = new_array(length, array->dtype, array->item, array->maker, &data);
 		if (made == NULL) {
@@ -93,38 +96,46 @@ static PyObject *take_room(const Finder *self, int64_t *slots)
 	return room;
 }
 
-static PyObject *finder_call(PyObject *object, PyObject *args, PyObject *kwargs)
+PyObject *find_entries(PyObject *finder, int64_t *slots, Tally *tally)
 {
-	const Finder *self = (Finder *)object;
-	unsigned long long address;
-	PyObject *tally;
+	const Finder *self = (Finder *)finder;
 	int64_t offsets[2 * MOST_BLOCKS];
-	(void)kwargs;
-	if (!PyArg_ParseTuple(args, "KO!", &address, tally_type, &tally))
-		return NULL;
-	int64_t *slots = (int64_t *)(uintptr_t)address;
-	slots[self->at_starts] = (int64_t)(intptr_t)offsets;
-	slots[self->at_filled] = (int64_t)(intptr_t)(offsets + self->blocks);
-	if (step(self->bound, slots, NULL) < 0)
-		return NULL;
-	PyObject *room = take_room(self, slots), *list = room == NULL ? NULL : PyList_New(self->arrays);
+	PyObject *room = NULL;
+	if (self->bound != NULL) {
+		slots[self->at_starts] = (int64_t)(intptr_t)offsets;
+		slots[self->at_filled] = (int64_t)(intptr_t)(offsets + self->blocks);
+		if (step(self->bound, slots, NULL) < 0 || (room = take_room(self, slots)) == NULL)
+			return NULL;
+	}
+	PyObject *list = PyList_New(self->arrays);
 	bool done = list != NULL;
 	for (Py_ssize_t n = 0; done && n < self->arrays; n++) {
 		Py_INCREF(Py_None);
 		done = PyList_SetItem(list, n, Py_None) == 0;
 	}
-	done = done && make_arrays(self, true, slots, list) == 0 && step(self->assemble, slots, NULL) == 0;
-	done = done && make_arrays(self, false, slots, list) == 0 && step(self->compute, slots, (Tally *)tally) == 0;
-	if (done) {
+	done = done && make_arrays(self, true, slots, list) == 0 && (self->assemble == NULL || step(self->assemble, slots, NULL) == 0);
+	done = done && make_arrays(self, false, slots, list) == 0 && step(self->compute, slots, tally) == 0;
+	if (done && room != NULL) {
 		PyObject *left = PyObject_CallFunctionObjArgs(self->leave, room, NULL);
-		done = left != NULL && tell((Tally *)tally) == 0;
+		done = left != NULL;
 		Py_XDECREF(left);
 	}
 	Py_XDECREF(room);
+	done = done && tell(tally) == 0;
 	if (done)
 		return list;
 	Py_XDECREF(list);
 	return NULL;
+}
+
+static PyObject *finder_call(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+	unsigned long long address;
+	PyObject *tally;
+	(void)kwargs;
+	if (!PyArg_ParseTuple(args, "KO!", &address, tally_type, &tally))
+		return NULL;
+	return find_entries(object, (int64_t *)(uintptr_t)address, (Tally *)tally);
 }
 
 /* Reads the kinds of room: pairs of a place and a size. */
@@ -210,5 +221,9 @@ static PyType_Spec spec = {"libsparse._runtime._direct.Finder", sizeof(Finder), 
 int prepare_finder(PyObject *module)
 {
 	PyObject *type = PyType_FromSpec(&spec);
-	return type == NULL ? -1 : PyModule_AddObject(module, "Finder", type);
+	finder_type = (PyTypeObject *)type;
+	if (type == NULL)
+		return -1;
+	Py_INCREF(type); /* finder_type's own */
+	return PyModule_AddIntMacro(module, MOST_ARRAYS) < 0 ? -1 : PyModule_AddObject(module, "Finder", type);
 }

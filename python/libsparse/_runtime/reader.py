@@ -29,6 +29,7 @@ from .steps import (
     Source,
     View,
     WholeProblem,
+    is_of_tensors,
 )
 
 _MOST = 16  # steps of a call
@@ -131,7 +132,7 @@ class Reader:
         """A step of a recipe, None where it is none, and the numbers of what it reads; adds its result."""
         there, found = [*self._values], self._sources(run)
         anew = getattr(run.function, "anew", None)
-        if found is None or not (anew is not None or run.function in ELEMENTWISE_FUNCTIONS):
+        if found is None or not (anew is not None or is_of_tensors(run.function)):
             return None, ()
         read = [None if n is None else there[n] for n in found[1::2]]
         if anew is not None:

@@ -1,14 +1,12 @@
 """Requests: a problem on given operands as the question to the compiler, in which sizes are classes.
 
-Much of a request follows from the problem and the formats alone; that is worked out once for all operands of these
-formats, so that little is left to do for a new pattern.
+What follows from the problem and the formats alone is in its outline, so that little is left to do for a new pattern.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -19,10 +17,10 @@ from libsparse._lang import dtypes
 from libsparse._lang.dtypes import INT32_MAX
 from libsparse._storage import threads
 from libsparse._storage.conversion import is_converted
-from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
-from libsparse._storage.statistics import FEW
+from libsparse._storage.statistics import FEW, RAGGED_ROWS
 
+from .outlines import Outline, outline_of
 from .problem import Operand, Problem, dense_order, dense_text
 
 _WIDE, _SEVERAL = 4, 3  # elements of rows to read, entries of rows to multiply
@@ -33,58 +31,7 @@ _FEW_BYTES = 1 << 24  # of a result, up to which that is so
 _LONG, _LONG_WIDE = 8, 16  # entries of rows that are brought near before they are read, or where each reads a row
 
 
-class _Outline:
-    """The parts of a request that only depend on the problem and on the formats of its operands.
-
-    Equal only to itself, and stands for these two in signatures: their own hashes take longer.
-
-    Attributes:
-        classes: For each mode of each operand, the function from its extent to the class.
-        entries: The function from entries and rows to their class.
-        several: Whether several operands are sparse.
-        scatters: Whether rows, or sums, are added to a dense result all over it where its operand is read as it is.
-        dense: The numbers of the operands that are not.
-        across: The number of a dense operand that a product of two matrices reads across its rows; None of others.
-        merges: Whether the entries of two operands are merged, and each is written once.
-    """
-
-    __slots__ = ("across", "classes", "dense", "entries", "merges", "scatters", "several")
-
-    def __init__(self, problem: Problem, formats: tuple[Format | None, ...]) -> None:
-        """Work out what doesn't depend on shapes."""
-        self.dense = tuple([number for number, format in enumerate(formats) if format is None])
-        self.several = len(formats) - len(self.dense) > 1
-        extent = size_classes.extent
-        self.entries = size_classes.entries if self.several else size_classes.entries_alone
-        if problem.temporary:
-            extent, self.entries = size_classes.finely, size_classes.finely_entries
-        varying, width = _varying(problem, formats), size_classes.width
-        self.classes = tuple([tuple([extent if i in varying else width for i in term]) for term in problem.inputs])
-        dense = (problem.output_format is None or problem.output_format.is_dense) and problem.pattern_of is None
-        adds = len(problem.output) > 1 or len(formats) == len(problem.output)  # rows, or sums
-        self.scatters = dense and adds and not self.several and _crosses(problem, formats)
-        self.across = _across(problem, formats)
-        self.merges = len(formats) == 2 and self.several and set(problem.inputs) == {problem.output}
-
-
-_outline: Callable[[Problem, tuple[Format | None, ...]], _Outline] = functools.lru_cache(maxsize=4096)(_Outline)
-
-
-def _across(problem: Problem, formats: Sequence[Format | None]) -> int | None:
-    """The number of X in `X(i,j) * A(k,j)` or `X(i,j) * A(j,k)` of the one sparse operand, summed to (i,k)."""
-    sparse = [terms for terms, format in zip(problem.inputs, formats, strict=True) if format is not None]
-    plain = problem.output_format is None or problem.output_format.text == "dd"
-    if len(sparse) != 1 or not plain or problem.reduce != "sum" or problem.combine != "mul":
-        return None
-    for number, terms in enumerate(problem.inputs):
-        if formats[number] is None and len(terms) == len(problem.output) == 2 and problem.output[0] == terms[0]:
-            summed, kept = terms[1], problem.output[1]
-            if kept != summed and set(sparse[0]) == {summed, kept}:
-                return number
-    return None
-
-
-def _strip(outline: _Outline, operands: Sequence[Operand]) -> int:
+def _strip(outline: Outline, operands: Sequence[Operand]) -> int:
     """How many rows of such an operand threads take at a time; 0 where they take copies in another order."""
     if outline.across is None:
         return 0
@@ -95,25 +42,6 @@ def _strip(outline: _Outline, operands: Sequence[Operand]) -> int:
         return 0
     rows, across = data.shape
     return target.strip(rows, across, sum(pattern.shape) - across, pattern.size, data.element_size(), threads.count())
-
-
-def _crosses(problem: Problem, formats: Sequence[Format | None]) -> bool:
-    """Whether an index that is summed over is stored before one of the result's."""
-    for indices, format in zip(problem.inputs, formats, strict=True):
-        kept = [] if format is None else [indices[mode] in problem.output for mode in format.order]
-        if kept != sorted(kept, reverse=True):
-            return True
-    return False
-
-
-def _varying(problem: Problem, formats: Sequence[Format | None]) -> set[str]:
-    """The indices whose extents differ from one mini-batch to the next: those down to the last sparse level."""
-    found: set[str] = set()
-    for indices, format in zip(problem.inputs, formats, strict=True):
-        if format is not None:
-            last = max([n for n, level in enumerate(format.kinds) if not (level.full and level.ordered)], default=-1)
-            found.update([indices[mode] for mode in format.order[: last + 1]])
-    return found
 
 
 def to_request(
@@ -161,9 +89,9 @@ def signature(
     """
     if problem.temporary:
         return None
-    outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
+    outline = outline_of(problem, operands)
     flags = wide, counted, is_few(problem, operands, outline) if few is None else few
-    reads = _reads(outline, operands)
+    reads = reads_of(outline, operands)
     parts: list[Any] = [outline, flags, _strip(outline, operands)]
     first_of: dict[tuple[Any, ...], int] = {}
     for number, operand in enumerate(operands):
@@ -206,9 +134,9 @@ def of_classes(
     return tuple(found)
 
 
-def is_few(problem: Problem, operands: Sequence[Operand], outline: _Outline | None = None) -> bool:
+def is_few(problem: Problem, operands: Sequence[Operand], outline: Outline | None = None) -> bool:
     """Whether a computation is one of the first with a pattern that would be converted for it if it came more often."""
-    outline = outline or _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
+    outline = outline or outline_of(problem, operands)
     if not outline.scatters or problem.schedule or threads.count() > _FEW_THREADS or settings.tuning.tune_bitwise:
         return False
     sizes: dict[str, int] = {}
@@ -246,8 +174,8 @@ def is_tuned(problem: Problem, operands: Sequence[Operand], name: tuple[Any, ...
 def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[OperandInfo, ...]:
     """The operands as requests describe them."""
     first_of: dict[tuple[Any, ...], int] = {}
-    outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
-    reads = _reads(outline, operands)
+    outline = outline_of(problem, operands)
+    reads = reads_of(outline, operands)
     infos = []
     for number, (name, operand, classes) in enumerate(zip(problem.names, operands, outline.classes, strict=True)):
         pattern, data, _ = operand
@@ -305,14 +233,14 @@ class _Reads(NamedTuple):
     steady: bool | None
 
 
-def _entries_of(outline: _Outline, pattern: Pattern, reads: _Reads, rows: int) -> int:
+def _entries_of(outline: Outline, pattern: Pattern, reads: _Reads, rows: int) -> int:
     """The class of how many entries a pattern has, which decides how its rows are summed in whatever format."""
     stored = pattern.statistics.stored if pattern.format.padded else pattern.size
-    alone = outline.entries is size_classes.entries_alone
-    return size_classes.entries_summed(stored, rows) if alone and reads.sums else outline.entries(stored, rows)
+    return outline.entries_of(reads.sums)(stored, rows)
 
 
-def _reads(outline: _Outline, operands: Sequence[Operand]) -> _Reads:
+def reads_of(outline: Outline, operands: Sequence[Operand]) -> _Reads:
+    """What the entries of the sparse operands read of the dense ones."""
     wide, short, sums = False, False, not outline.several
     for number in outline.dense:
         data = operands[number].data
@@ -328,8 +256,28 @@ def _reads(outline: _Outline, operands: Sequence[Operand]) -> _Reads:
     return _Reads(wide, short and not outline.several, sums, steady)
 
 
+def are_few(operands: Sequence[Operand]) -> bool:
+    """Whether patterns have so few entries that it hardly matters how they are spread."""
+    for pattern, _, _ in operands:
+        if pattern is not None and (pattern.size >= FEW or pattern.shape[pattern.format.order[0]] >= RAGGED_ROWS):
+            return False
+    return True
+
+
+def spread(outline: Outline, operands: Sequence[Operand]) -> tuple[tuple[bool, bool, bool, bool], ...]:
+    """How the entries of each sparse operand are spread, as far as that decides how they are read."""
+    reads = reads_of(outline, operands)
+    return tuple(
+        [
+            _spread_over_rows(outline, p, None if data is None else data.dtype, reads, p.shape[p.format.order[0]])
+            for p, data, _ in operands
+            if p is not None
+        ]
+    )
+
+
 def _spread_over_rows(
-    outline: _Outline, pattern: Pattern, dtype: torch.dtype | None, reads: _Reads, rows: int
+    outline: Outline, pattern: Pattern, dtype: torch.dtype | None, reads: _Reads, rows: int
 ) -> tuple[bool, bool, bool, bool]:
     """How the entries of a sparse operand are spread, as far as that decides how they are read.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -14,13 +14,27 @@ from libsparse._storage import threads
 from libsparse._storage.pattern import Pattern
 
 from . import notes
-from .direct import native
+from .direct import Direct, native
 from .layout import contiguous
-from .problem import Anew, Operand, Problem
+from .problem import Anew, Operand, Problem, of_step
+
+if TYPE_CHECKING:
+    from libsparse._compiler import kernel
 
 _NAMES = "add sub mul div neg abs relu sqrt square sign exp log sin cos tanh sigmoid expm1 log1p pow"
 ELEMENTWISE_FUNCTIONS = frozenset(getattr(place, name) for name in _NAMES.split() for place in (torch, Tensor))
 """Functions that write their results to new arrays, in order and with the signs that they have."""
+
+
+class Permuted(NamedTuple):
+    """A function that permutes the dimensions of a tensor; equal to others of the same permutation."""
+
+    dims: tuple[int, ...]
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        """A view of the tensor."""
+        return tensor.permute(self.dims)
+
 
 View = tuple[bool, tuple[int, ...] | None, tuple[int, ...] | None, tuple[int, ...] | None]
 """How a step sees a tensor: whether detached from autograd, in which other shape and strides, copied in which order."""
@@ -76,6 +90,10 @@ def seen(tensor: Tensor, view: View | None) -> Tensor:
     return tensor if order is None else contiguous(tensor, order)
 
 
+Result = tuple[Tensor, "Pattern | None"]
+"""A dense tensor and None, or the values of a sparse result and its pattern."""
+
+
 class WholeProblem:
     """A problem, and which arguments or results of earlier steps it reads."""
 
@@ -108,12 +126,17 @@ def operands(sources: Sequence[Source], values: list[Any], patterns: list[Patter
     ]
 
 
+def is_of_tensors(function: Any) -> bool:
+    """Whether a function of tensors is the same for all patterns."""
+    return type(function) is Permuted or function in ELEMENTWISE_FUNCTIONS
+
+
 class Recipe(NamedTuple):
     """How a call is computed on patterns that are new: the problems that it came to on another one, prepared anew.
 
     Attributes:
-        steps: What computes each, and its operands; or a function of `ELEMENTWISE_FUNCTIONS` and tensors, of which the
-            first part of a source is None. Arguments and results of steps are numbered, as in plans.
+        steps: What computes each, and its operands; or a function of tensors alone, of which the first part of a
+            source is None. Arguments and results of steps are numbered, as in plans.
         place: The argument with the pattern of values, None of a dense result and of one with a pattern of its own.
         fill: The fill value of a sparse result, None of elements alone.
         view: How elements are seen.
@@ -140,11 +163,38 @@ class Recipe(NamedTuple):
         for compute, sources in self.steps:
             if type(compute) is Anew:
                 data, pattern = compute(operands(sources, numbered, known))
-            elif compute in ELEMENTWISE_FUNCTIONS:
+            elif is_of_tensors(compute):
                 tensors = [o.data for o in operands(sources, numbered, known)]
                 data, pattern = notes.apply(compute, *tensors), None
             else:
                 data, pattern = notes.run(compute, operands(sources, numbered, known))
             numbered.append(data)
             known.append(pattern)
+        return data, pattern
+
+
+class Chain:
+    """A computation in several steps, each a problem of its own, with temporaries in between."""
+
+    __slots__ = ("_names", "_run", "_steps", "kernel")
+    direct: Direct | None = None
+    in_steps = True
+    """Notes are taken of its steps, which run one by one."""
+
+    def __init__(self, steps: kernel.Kernel, problem: Problem, run: Callable[..., Result]) -> None:
+        """Turn the steps into problems, each of which `run` computes."""
+        self.kernel, self._run = steps, run
+        self._names = problem.names
+        self._steps = [(step.result, of_step(step, problem, last=step is steps.steps[-1])) for step in steps.steps]
+
+    def __call__(self, operands: Sequence[Operand]) -> Result:
+        """Run every step; the result of the last one is the result."""
+        return self.through(operands, self._run)
+
+    def through(self, operands: Sequence[Operand], run: Callable[[Problem, Sequence[Operand]], Result]) -> Result:
+        """The same, with every step run by `run`."""
+        named = dict(zip(self._names, operands, strict=True))
+        for result, part in self._steps:
+            data, pattern = run(part, [named[name] for name in part.names])
+            named[result] = Operand(pattern, data)
         return data, pattern

@@ -140,7 +140,7 @@ class Pattern:
         self._statistics: statistics.Statistics | None = None
         self.transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
         self._unions: weakref.WeakKeyDictionary[Pattern, Pattern] | None = None  # takes long to make
-        self._located: weakref.WeakKeyDictionary[Pattern, Located | None] | None = None
+        self._located: weakref.WeakKeyDictionary[Pattern, Located] | None = None
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -271,8 +271,8 @@ class Pattern:
 
     def _has_met(self, other: Pattern) -> bool:
         """Whether this was asked of `other` before, or where its entries are: then `locate` pays, which is kept."""
-        self._located = derived.by_pattern(self._located)
-        return other in self._located or self._located.setdefault(other, None) is not None
+        known = self._located is not None and other in self._located
+        return known or not derived.is_first(self.begun, ("met", id(other)))  # another one with its address would do
 
     def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
         """Where this pattern's entries are among those of `other`: their numbers, and whether they are there."""

@@ -27,7 +27,7 @@ _NEIGHBOURS = 0.25  # the share of entries beside the one before from which on p
 _BELOW = 0.6  # the same for entries of which rows just above have the column before, as on grids
 _ROWS = 1 << 15  # rows up to which a processor learns in some ten calls how long each is
 _SHORT, _LONG = 7, 24  # mean entries of rows between which it takes long that ends of rows are not foreseen
-_RAGGED_ROWS = 1 << 12  # rows up to which processors learn within some hundred calls how many entries each has
+RAGGED_ROWS = 1 << 12  # rows up to which processors learn within some hundred calls how many entries each has
 _VECTOR = 4  # entries that are added at once
 _ALIKE = 0.5  # the share of neighbouring rows of equally many vectors from which on processors foresee their ends
 _MERGED = 3  # mean entries of rows from which on it matters how they are merged
@@ -235,7 +235,7 @@ class Statistics:
     @cached_property
     def ragged(self) -> bool:
         """Whether neighbours differ so often in their entries that no processor foresees the ends of rows."""
-        return _RAGGED_ROWS <= self._rows <= self._size and self._differ(1)
+        return RAGGED_ROWS <= self._rows <= self._size and self._differ(1)
 
     def _differ(self, vector: int) -> bool:
         """Whether most neighbours, of a sample of short rows, have other numbers of vectors of so many entries."""

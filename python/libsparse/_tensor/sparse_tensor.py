@@ -15,7 +15,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 
 from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
-from libsparse._ops import assemble, export, layouts, products
+from libsparse._ops import assemble, layouts, products
 from libsparse._ops.operands import check_values
 from libsparse._ops.prepared_products import PreparedProduct
 from libsparse._runtime.direct import native
@@ -32,8 +32,8 @@ from . import dispatch_table, repeated
 from .autograd_view import AutogradView, cut
 from .copying import Copying
 from .diagonal_methods import DiagonalMethods
+from .exports import Exports
 from .missing import NamedAttributes
-from .notebook_view import NotebookView
 from .placement import check_device, check_memory_format
 from .recording import current, recorders
 from .sharing import hold, share
@@ -54,7 +54,7 @@ def _multiply(first: Any, second: Any) -> Any:
 
 
 class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attributes
-    LevelViews, AutogradView, DiagonalMethods, Copying, TracedView, NamedAttributes, TypedMethods, NotebookView, Tensor
+    LevelViews, AutogradView, DiagonalMethods, Copying, TracedView, NamedAttributes, TypedMethods, Exports, Tensor
 ):
     """A sparse tensor: a `Pattern` and its values.
 
@@ -97,8 +97,6 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
 
     def __init__(self, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> None:
         """See the class."""
-
-    # Properties ----------------------------------------------------------------------------------------------
 
     @property
     def pattern(self) -> Pattern:
@@ -216,14 +214,6 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
         """
         return layouts.write(self._operand(), layout, copied=True)
 
-    def to_scipy(self) -> Any:
-        """A SciPy sparse array of this format (COO where SciPy has none); its arrays are copies."""
-        return export.to_scipy(self._operand())
-
-    def as_linear_operator(self) -> Any:
-        """A SciPy LinearOperator of this matrix, on NumPy's arrays, without gradients."""
-        return export.to_linear_operator(self)
-
     def _hold(self, operand: Operand) -> None:
         """Takes the parts of a sparse operand."""
         hold(self.__dict__, operand)
@@ -280,6 +270,8 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
         """Shape, nnz, density, dtype, format and a few entries; those are not known while torch traces."""
         if self._pattern.traced or is_fake(self._held):
             return f"SparseTensor(shape={tuple(self.shape)}, dtype={self.dtype}, format={str(self.format)!r}, traced)"
+        from libsparse._ops import export
+
         return export.describe(self._operand())
 
     @classmethod

@@ -17,6 +17,7 @@ from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._runtime.requests import to_request
 from libsparse._runtime.status import WrongExtentsError
+from libsparse._runtime.steps import Result
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 from libsparse._tensor.sparse_tensor import dress
@@ -246,7 +247,7 @@ class Schedule:
                 self._operands[number].sparsity.converted(format)
         return lambda: self._computed(problem, lambda: prepared(self._operands))
 
-    def _computed(self, problem: Problem, compute: Callable[[], dispatch.Result]) -> Any:
+    def _computed(self, problem: Problem, compute: Callable[[], Result]) -> Any:
         """The result of a problem as a user gets it."""
         try:
             data, pattern = compute()

@@ -18,9 +18,9 @@ from libsparse._lang.records import NamedTuple
 from libsparse._runtime import dispatch
 from libsparse._runtime.call import Call
 from libsparse._runtime.copied_formats import multiplies
-from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._runtime.requests import to_request
+from libsparse._runtime.steps import Result
 from libsparse._storage import threads
 from libsparse._storage.pattern import Pattern
 

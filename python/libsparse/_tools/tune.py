@@ -24,6 +24,7 @@ from libsparse._runtime import dispatch, tuned
 from libsparse._runtime.dispatch import Prepared
 from libsparse._runtime.problem import Operand
 from libsparse._runtime.status import BoundError, IndexOverflowError
+from libsparse._runtime.steps import Chain
 from libsparse._storage import threads
 from libsparse._storage.format import Format
 from libsparse._tensor import functions
@@ -206,7 +207,7 @@ def watched(work: Callable[[], Any]) -> list[tuple[Prepared, list[Operand]]]:
 
     with _watching(watch):
         work()
-    return [(p, operands) for p, operands in found.values() if not isinstance(p.variant, dispatch.Chain)]
+    return [(p, operands) for p, operands in found.values() if not isinstance(p.variant, Chain)]
 
 
 @contextmanager

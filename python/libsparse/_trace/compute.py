@@ -17,10 +17,9 @@ from libsparse._autograd import tape
 from libsparse._compiler import kernel
 from libsparse._lang import dtypes
 from libsparse._ops.operands import check_devices
-from libsparse._runtime import dispatch
-from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._runtime.requests import to_request
+from libsparse._runtime.steps import Chain, Result
 from libsparse._storage import statistics
 from libsparse._storage.pattern import Pattern
 
@@ -36,7 +35,7 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     problem = problem._replace(divided=problem.is_expr)
     found = kernel.find(to_request(problem, [_example(operand) for operand in operands]))
     if found.steps:
-        return dispatch.Chain(found, problem).through(operands, tape.compute)
+        return Chain(found, problem, tape.compute)(operands)
     return _called(_explicit(problem, operands, found), operands)
 
 
