@@ -45,3 +45,24 @@ def test_calls_in_a_trial_have_the_same_results(monkeypatch):
             function(A, x).sum().backward()
         grads.append(x.grad)
     torch.testing.assert_close(*grads)
+
+
+def test_calls_that_cannot_be_traced_have_a_trial_too(monkeypatch):
+    """`cumprod` reads the product before the function returns, so that each call would note its operations down."""
+    monkeypatch.setattr(trial, "_LONG", 1 << 60)
+    kinds = []
+
+    def layer(a, x):
+        product = a @ x
+        kinds.append(type(product))
+        return product.cumprod(1)
+
+    compiled = ls.compile(layer)
+    for seed in range(30):
+        x = dense(seed, N, K)
+        torch.testing.assert_close(compiled(A, x), (A @ x).cumprod(1))
+    assert sum(kind is torch.Tensor for kind in kinds) >= 5
+    kinds.clear()
+    for seed in range(30):  # with gradients, which plain calls may take far more memory for, there is none
+        compiled(A, dense(seed, N, K).requires_grad_()).sum().backward()
+    assert torch.Tensor not in kinds

@@ -248,9 +248,8 @@ def call(
     key = None if traces is None else key_of(args, kwargs)
     if traces is None or key is None:
         return _run(Recorder(done), fn, args, kwargs)
-    trace = traces.find(key)
-    if trace is not None and trace.is_light:
-        trial = trace.trial
+    trace, trial = traces.find(key), traces.trial(key)
+    if trial is not None:
         if trial.prefers_plain:
             return trial.time(lambda: fn(*args, **kwargs)) if trial.is_open else fn(*args, **kwargs)
         if trial.is_open:
@@ -270,7 +269,7 @@ def _traced(
         if trace is not None and trace.owner is recorder:
             trace.owner = None
     if begun or (isinstance(recorder, Follower) and recorder.has_left):
-        traces.keep(key, recorder.learned)
+        traces.keep(key, recorder.learned, recorder.is_light)
     return found
 
 

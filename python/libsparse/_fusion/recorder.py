@@ -13,15 +13,16 @@ from torch.overrides import TorchFunctionMode
 
 from libsparse._lang.errors import LibsparseError
 from libsparse._lang.records import NamedTuple
+from libsparse._ops.operands import PLAIN
 from libsparse._runtime.problem import Operand
 from libsparse._tensor.dispatch_table import title
-from libsparse._tensor.sparse_tensor import dress
+from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 from . import execute, vocabulary
 from .effects import DROPOUTS, changed, concerns, passed, refuse_lazy, writes
 from .graph import LazyDense, Node, computed, force, version_of
 from .groups import Group, match
-from .replay import Trace
+from .replay import FEW, Trace, is_followed
 
 _LONGEST = 16  # operations in a row
 _push, _pop = torch._C._push_on_torch_function_stack, torch._C._pop_torch_function_stack
@@ -58,11 +59,13 @@ class Recorder(TorchFunctionMode):
         inside: How many functions of autograd are running; what they call is made at once, as autograd needs it.
         done: What has run, if somebody asked for that.
         learned: The trace of this call, None where it can't be repeated or nobody asked for one.
+        is_light: Whether what it has noted down takes little memory and time in any case, as `Trace.is_light`.
     """
 
     def __init__(self, done: list[Done] | None = None, learned: Trace | None = None) -> None:
         """Begin without operations; `learned` is an empty trace, for calls like this one."""
         self.busy, self.done, self.learned, self.inside = False, done, learned, 0
+        self.is_light = True
         self._pending: list[Node] = []
         self._returned = False
         self._grad, self._inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
@@ -134,6 +137,9 @@ class Recorder(TorchFunctionMode):
                     force(part)
             node.depth = 1
         self._pending.append(node)
+        if self.is_light:
+            followed = any([is_followed(arg) for arg in args if type(arg) is SparseTensor or type(arg) in PLAIN])
+            self.is_light = not followed and node.shape.numel() <= FEW
         self._learn(lambda trace: trace.note(function, args, kwargs, node))
         return node.noted(self, function, args, kwargs, handle)
 

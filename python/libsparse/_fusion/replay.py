@@ -34,7 +34,7 @@ from .trial import Trial
 
 CONSTANTS = (bool, str, type(None), torch.dtype)
 _PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.mm, torch.Tensor.mm, torch.mv, torch.Tensor.mv})
-_FEW = 2**20  # elements
+FEW = 2**20  # elements
 Place = tuple[str, Any]
 """Where an argument comes from: ("step", its number), ("input", its number) or ("constant", the value).
 
@@ -63,7 +63,7 @@ class Input:
         self.shape = None if sparse else value.shape
         self.dtype = None if held is None else held.dtype
         self.strides = None if held is None or held.is_contiguous() else held.stride()
-        self.followed = held is not None and _is_followed(held)
+        self.followed = held is not None and is_followed(held)
 
     def values_of(self, value: Any) -> Any:
         """The elements of a tensor like the one of the trace; None of any other."""
@@ -83,7 +83,7 @@ class Input:
         fits = (
             kind in PLAIN
             and value.dtype is self.dtype
-            and _is_followed(value) is self.followed
+            and is_followed(value) is self.followed
             and (value.is_contiguous() if self.strides is None else value.stride() == self.strides)
             and value.is_cpu
             and not value.is_neg()
@@ -92,7 +92,7 @@ class Input:
         return value if fits else None
 
 
-def _is_followed(value: Tensor) -> bool:
+def is_followed(value: Tensor) -> bool:
     """Whether autograd follows what is computed of a tensor."""
     return value.requires_grad and torch.is_grad_enabled()
 
@@ -131,7 +131,7 @@ class Trace:
         """Adds a call that was noted down; ValueError where it can't be compared with later ones."""
         places = tuple([self._place(value) for value in (*args, *kwargs.values())])
         self._numbers[id(node)] = len(self.steps)
-        self.is_light = self.is_light and node.shape.numel() <= _FEW
+        self.is_light = self.is_light and node.shape.numel() <= FEW
         self.steps.append(Step(function, places, tuple(kwargs)))
         self._nodes.append(node)
 

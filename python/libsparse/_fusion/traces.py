@@ -12,6 +12,7 @@ from libsparse._storage import ordinary
 from libsparse._tensor.sparse_tensor import SparseTensor
 
 from .replay import CONSTANTS, Trace
+from .trial import Trial
 
 _dispatch_modes, _autocast = torch._C._len_torch_dispatch_stack, torch._C._is_any_autocast_enabled
 _profiled = torch._C._autograd._profiler_enabled
@@ -41,11 +42,18 @@ class Traces:
         trace = self._known[key]
         return Trace() if trace is None else None
 
-    def keep(self, key: Any, trace: Trace | None) -> None:
-        """Keeps a trace; None says that calls like this one can't be traced."""
+    def trial(self, key: Any) -> Trial | None:
+        """Whether calls like one are faster as they are; None where they may take far more memory and time so."""
+        trace = self._known.get(key)
+        return trace.trial if trace is not None and trace.owner is None and trace.is_light else None
+
+    def keep(self, key: Any, trace: Trace | None, is_light: bool) -> None:
+        """Keeps a trace; None says that calls like this one, which is light or not, can't be traced."""
         if trace is None:
             trace = Trace()
-            trace.misses = _MISSES
+            trace.misses, trace.is_light = _MISSES, is_light
+        if trace.misses >= _MISSES:
+            trace.trial = Trial(notes=True)
         trace.renew()
         self._known[key] = trace
 
