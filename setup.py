@@ -27,8 +27,11 @@ LIBRARY = Extension("libsparse._libsparse", sources=[])
 PROGRAM = Extension("libsparse._libsparse_go", sources=[])
 LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
 SORTING = ("rows", "by_rows", "compress", "boxes", "joined", "fibers", "located", "masks", "gather", "runs", "merged")
-CHOOSING = ("leading", "nonzeros")
-CALLING = ("multiply", "repeat", "describe", "kinds", "wrap", "compressed", "seen", "finder", "binding", "taken", "tally", "held")
+CHOOSING = ("leading", "nonzeros", "columns")
+CALLING = (
+    *("multiply", "repeat", "describe", "kinds", "wrap", "compressed", "seen", "tally", "held"),
+    *("finder", "binding", "taken"),
+)
 SHORTCUTS = [
     Extension(
         f"libsparse.{room}._{name}",

@@ -14,6 +14,21 @@ def by_rows(
     moved_values: int,
     /,
 ) -> bool: ...
+def choose_columns(
+    pos: int,
+    crd: int,
+    wide: bool,
+    rows: int,
+    columns: int,
+    count: int,
+    extent: int,
+    threads: int,
+    team: int,
+    chosen_pos: int,
+    chosen_crd: int,
+    places: int,
+    /,
+) -> int: ...
 def compress(
     coords: tuple[tuple[int, bool], ...],
     rows: int,

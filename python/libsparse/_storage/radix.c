@@ -312,6 +312,11 @@ static PyMethodDef functions[] = {
 	 "by_rows(row, column, values, itemsize, count, rows, mirrored, threads, team, pos, moved, moved_values): whether columns then ascend in each row.\n\n"
 	 "Moves columns and values to the order of rows and writes where each row starts; where `mirrored`, an entry stands for two if it is not\n"
 	 "on the diagonal. Numbers and positions are int32, values have 0, 4 or 8 bytes; arrays are given by their addresses."},
+	{"choose_columns", choose_columns, METH_VARARGS,
+	 "choose_columns(pos, crd, wide, rows, columns, count, extent, threads, team, chosen_pos, chosen_crd, places): how many entries stand in columns.\n\n"
+	 "`columns` lists so many, int64 and all below `extent`; those of the result are numbers in the list, in ascending order in each row. Where `places`\n"
+	 "is 0, writes where each row starts; else the columns between these positions and the places of the entries. The number is -1 where positions\n"
+	 "can't count them. Arrays are given by their addresses, and have int64 where `wide`, else int32."},
 	{"compress", compress, METH_VARARGS,
 	 "compress(coords, rows, columns, count, threads, team, pos, crd, order, again, group): how many entries are distinct, and whether they moved.\n\n"
 	 "Sorts entries by their coordinates, two arrays as for `ascending`, and writes where each row starts, the column of each distinct entry, and\n"

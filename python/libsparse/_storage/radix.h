@@ -52,6 +52,7 @@ bool place_by_columns_and_rows(Matrix *m, int64_t total, int64_t columns);
 
 /* The functions of the other sources, which radix.c lists for Python. */
 PyObject *by_rows(PyObject *self, PyObject *args);
+PyObject *choose_columns(PyObject *self, PyObject *args);
 PyObject *compress(PyObject *self, PyObject *args);
 PyObject *count_fibers(PyObject *self, PyObject *args);
 PyObject *count_nonzeros(PyObject *self, PyObject *args);

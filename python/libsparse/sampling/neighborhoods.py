@@ -138,9 +138,10 @@ def _nodes(A: Any, name: str, nodes: Any) -> Tensor:
     if found.ndim != 1:
         raise ls.ShapeError(f"{name} have shape {tuple(found.shape)}; expected a vector of nodes")
     found = found.to(torch.int64).contiguous()
-    outside = found[(found < 0) | (found >= A.shape[0])]
-    if outside.numel():
-        raise ls.IndexBoundsError(f"{name}: node {int(outside[0])} is outside of 0 to {A.shape[0] - 1}, the rows of A")
+    least, most = map(int, torch.aminmax(found)) if found.numel() else (0, -1)
+    if least < 0 or most >= A.shape[0]:
+        outside = least if least < 0 else most
+        raise ls.IndexBoundsError(f"{name}: node {outside} is outside of 0 to {A.shape[0] - 1}, the rows of A")
     return found
 
 

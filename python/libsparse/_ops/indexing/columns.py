@@ -1,8 +1,9 @@
 """Columns of matrices by rows, and rows of those by columns: lists of them, and ranges of both.
 
-Ranges are found in each row, and entries in ascending columns by a table of all columns. For other lists, the
-transpose, which a pattern keeps, has the entries of each wanted coordinate side by side: they are copied as rows are,
-and transposed back, which counts the entries of each row. Nothing is sorted.
+Ranges are found in each row, and entries in ascending columns by a table of all columns. So are those of other lists,
+whose entries are then sorted in each row, where the pattern has not been asked before, as the rows of a batch that
+come and go. Of a pattern that is asked again, the transpose, which it keeps, has the entries of each wanted coordinate
+side by side: they are copied as rows are, and transposed back.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from libsparse._lang.dtypes import INT32_MAX
 from libsparse._ops.operands import PLAIN
 from libsparse._runtime import conversion
 from libsparse._runtime.arrays import written_pattern
 from libsparse._runtime.problem import Operand
-from libsparse._storage import ordinary
-from libsparse._storage.boxes import Box
+from libsparse._storage import memory, ordinary, sorting, threads
+from libsparse._storage.boxes import Box, has_far_more_rows, is_readable
 from libsparse._storage.conversion import Conversion, taken
+from libsparse._storage.derived import is_first
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -25,7 +28,9 @@ from .keys import Key
 from .masked import kept
 
 _FEW = 8  # times the columns that are chosen, which a transpose then finds without reading all entries
+_HALF = 2  # times the columns, of which fewer take less time to be sorted in each row than to be transposed twice
 _EMPTY = 4  # coordinates for each entry that a mode may have, since a transpose has a position for each
+_TABLE = 64  # and what has four bytes for each, of which few are touched
 
 
 def select_columns(pattern: Pattern, columns: Tensor) -> Conversion | None:
@@ -45,10 +50,14 @@ def select_columns(pattern: Pattern, columns: Tensor) -> Conversion | None:
     if type(columns) not in PLAIN or ordinary.in_transform() is not None:
         return None
     outer, inner = format.order
-    if pattern.shape[inner] > _EMPTY * pattern.size:
-        return None
-    if columns.numel() * _FEW >= pattern.shape[inner] and bool((columns[1:] > columns[:-1]).all()):
+    count, extent = columns.numel(), pattern.shape[inner]
+    is_empty = extent > _EMPTY * pattern.size
+    if not is_empty and count * _FEW >= extent and bool((columns[1:] > columns[:-1]).all()):
         return _ascending(pattern, columns)
+    if is_empty or (count * _HALF < extent and is_first(pattern.begun, "columns")):
+        found = _listed(pattern, columns)
+        if found is not None or is_empty:
+            return found
     turned = pattern.converted(Format(f"{''.join(format.levels)}:{inner},{outer}"))
     assert turned.source is not None, "a transpose moves entries"
     rows = copy_rows(Operand(turned.pattern, turned.source), columns)
@@ -56,6 +65,31 @@ def select_columns(pattern: Pattern, columns: Tensor) -> Conversion | None:
         return None
     places, selected = conversion.copied(rows.sparsity, rows.values, format)
     return Conversion(selected, places, None)
+
+
+def _listed(pattern: Pattern, columns: Tensor) -> Conversion | None:
+    """The same of any columns, by a table of all of them; None where C can't read the pattern or that would be long."""
+    radix, count = sorting.in_c(), columns.numel()
+    outer, inner = pattern.format.order
+    rows, extent = pattern.shape[outer], pattern.shape[inner]
+    if radix is None or not sorting.is_plain(columns) or has_far_more_rows(pattern) or not is_readable(pattern):
+        return None
+    if count > INT32_MAX or extent > _TABLE * (pattern.size + threads.EACH):
+        return None
+    pos, crd = pattern.compressed(1)
+    shared = threads.shared(pattern.size)
+    starts = pos.new_empty(rows + 1)
+    given = memory.address(pos), memory.address(crd), pos.dtype == torch.int64, rows
+    wanted = memory.address(columns), count, extent, *shared, starts.data_ptr()
+    size = radix.choose_columns(*given, *wanted, 0, 0)
+    if size < 0:
+        return None
+    found, places = crd.new_empty(size), crd.new_empty(size)
+    if size > 0:
+        radix.choose_columns(*given, *wanted, found.data_ptr(), places.data_ptr())
+    shape = torch.Size([count if mode == inner else n for mode, n in enumerate(pattern.shape)])
+    arrays = (None, starts), (None, found)
+    return Conversion(written_pattern(pattern.format, shape, *arrays, size, pattern.index_dtype), places, None)
 
 
 def _ascending(pattern: Pattern, columns: Tensor) -> Conversion:
