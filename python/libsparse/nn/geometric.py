@@ -99,6 +99,9 @@ def _either(ours: Any, theirs: Any) -> Any:
         return (ours if isinstance(src, Adjacency) else theirs)(src, *args, **kwargs)
 
     _scripted_as(choose, theirs)
+    overloads = torch.jit._script._get_overloads(theirs)  # torch_sparse's, for which torch asks before it prepares
+    if overloads is not None:
+        torch.jit._state._set_jit_overload_cache(choose, overloads)
     return staticmethod(choose) if inspect.isclass(pyg.torch_sparse) else choose
 
 
