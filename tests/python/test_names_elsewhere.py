@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 import pytest
+import scipy.sparse.csgraph
 import torch
 from libsparse._tensor import dispatch_table
-from libsparse._tensor.missing import _ELSEWHERE
+from libsparse._tensor.missing import _ELSEWHERE, function_suggestion
 
 import libsparse as ls
 
@@ -61,13 +62,37 @@ CODE: dict[str, tuple[tuple[str, Any], ...]] = {
     "range_select": (("A[start:end]", DENSE[1:3]), ("A[:, start:end]", DENSE[:, 1:3])),
     "sample": (("ls.sampling.neighbors(A, seeds, fanouts)", None),),
     "has_duplicate": (("A", DENSE),),
+    "to_torch_sparse_csc_tensor": (("A.to_sparse_csc()", DENSE),),
+    "mul_nnz_": (("A.values().mul_(v)", VALUES * 2),),
+    "add_nnz_": (("A.values().add_(v)", VALUES + 2),),
+    "fill_value_": (("A.values().fill_(v)", None),),
+    "masked_select_nnz": (("A.sparse_mask(ls.from_mask(A.with_values(mask)))", DENSE * (DENSE > 1.5)),),
+    "sample_adj": (("ls.sampling.neighbors(A, seeds, [n])", None),),
+    "random_walk": (("A.col_indices()[pos[i]:pos[i + 1]]", torch.tensor([0])),),
+    "reverse_cuthill_mckee": (("scipy.sparse.csgraph.reverse_cuthill_mckee(A.to_scipy())", None),),
+    "spadd": (("A + B", DENSE * 2),),
+}
+GIVEN = torch.tensor([[1.0, 5.0], [2.0, 4.0], [3.0, 0.0]])  # rows 0, 0 and 2 of what they are gathered to
+FUNCTIONS: dict[str, Any] = {
+    "spspmm": DENSE @ DENSE,
+    "spadd": DENSE + DENSE,
+    "coalesce": DENSE,
+    "scatter scatter_sum scatter_add segment_coo segment_csr": [[3.0, 9.0], [0.0, 0.0], [3.0, 0.0]],
+    "scatter_mean": [[1.5, 4.5], [0.0, 0.0], [3.0, 0.0]],
+    "scatter_max": [[2.0, 5.0], [0.0, 0.0], [3.0, 0.0]],
+    "scatter_min": [[1.0, 4.0], [0.0, 0.0], [3.0, 0.0]],
+    "gather_csr": [[1.0, 5.0], [1.0, 5.0], [3.0, 0.0]],
+    "radius radius_graph": [[True, True, False], [True, True, False], [False, False, True]],
+    "sample_adj neighbor_sample": None,
+    "saint_subgraph subgraph": DENSE[[0, 2]][:, [0, 2]],
 }
 
 
 def names() -> dict[str, Any]:
     """What the code uses, as messages call it."""
-    A = ls.from_coo([[0, 0, 1, 2], [0, 1, 0, 2]], VALUES, (3, 3))
+    A = ls.from_coo([[0, 0, 1, 2], [0, 1, 0, 2]], VALUES.clone(), (3, 3))
     given = {"A": A, "B": A, "ls": ls, "torch": torch, "x": torch.ones(3, 2), "v": torch.full((4,), 2.0), "i": 1}
+    given |= {"pos": A.crow_indices(), "mask": A.values() > 1.5, "scipy": scipy}
     given |= {"n": 2, "m": 2, "d": torch.arange(3.0), "dtype": torch.float64, "start": 1, "end": 3}
     return given | {"nodes": torch.tensor([0, 2]), "seeds": torch.tensor([0]), "fanouts": [2]}
 
@@ -84,12 +109,39 @@ def test_code_of_messages(name: str) -> None:
         assert told in hint
         if name == "sparse_reshape":
             known |= {"n": 1, "m": 9}
+        if name == "fill_value_":
+            known["v"] = 2.0
         found = eval(text, known)
         if isinstance(wanted, torch.Tensor):
             dense = found.to_dense() if hasattr(found, "to_dense") else found
             assert dense.tolist() == wanted.tolist()
         elif wanted is not None:
             assert found == wanted
+
+
+@pytest.mark.parametrize("name", [name for group in FUNCTIONS for name in group.split()])
+def test_code_for_functions(name: str) -> None:
+    wanted = next(wanted for group, wanted in FUNCTIONS.items() if name in group.split())
+    known = names() | {"n": 3, "m": 3, "k": 3, "index": torch.tensor([0, 0, 2]), "src": GIVEN, "r": 2.0}
+    known |= {"ptr": torch.tensor([0, 2, 2, 3])}
+    known["x"] = torch.tensor([[0.0], [1.0], [5.0]])
+    if name in ("spspmm", "spadd", "coalesce"):
+        index, value = known["A"].indices(), known["A"].values()
+        known |= {"index": index, "value": value, "other_index": index, "other_value": value}
+    code = function_suggestion(name, ()).removeprefix("use ").partition(", and")[0]
+    found = eval(code, known)
+    if wanted is not None:
+        assert (found.to_dense() if hasattr(found, "to_dense") else found).tolist() == torch.as_tensor(wanted).tolist()
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_scattered_values(name: str) -> None:
+    """Their order is that of the index."""
+    index, src = torch.tensor([2, 0, 2, 0]), torch.tensor([3.0, 1.0, 2.0, 2.0])
+    code = function_suggestion(f"scatter_{name}", ()).removeprefix("use ")
+    found = eval(code, {"ls": ls, "torch": torch, "index": index, "src": src, "n": 3})
+    for row in (0, 2):
+        torch.testing.assert_close(found[index == row], getattr(src[index == row], name)(0))
 
 
 def test_all_names_are_tested() -> None:

@@ -46,7 +46,16 @@ _ELSEWHERE = {
     "to_symmetric": "torch.maximum(A, A.T)",
     "to_torch_sparse_coo_tensor": "A.to_sparse_coo()",
     "to_torch_sparse_csr_tensor": "A.to_sparse_csr()",
+    "to_torch_sparse_csc_tensor": "A.to_sparse_csc()",
     "saint_subgraph": "A[nodes][:, nodes]",
+    "mul_nnz_": "A.values().mul_(v)",
+    "add_nnz_": "A.values().add_(v)",
+    "fill_value_": "A.values().fill_(v)",
+    "masked_select_nnz": "A.sparse_mask(ls.from_mask(A.with_values(mask)))",
+    "sample_adj": "ls.sampling.neighbors(A, seeds, [n])",
+    "random_walk": "A.col_indices()[pos[i]:pos[i + 1]], the neighbours of i, with pos = A.crow_indices()",
+    "reverse_cuthill_mckee": "scipy.sparse.csgraph.reverse_cuthill_mckee(A.to_scipy())",
+    "spadd": "A + B",
     **dict.fromkeys(("reduce", "smax", "smean", "smin", "sprod"), "A.values() or ls.dglsp.{name}(A, 1)"),
     "compact": "ls.dglsp.compact(A, 0)",
     "range_select": "A[start:end] or A[:, start:end]",
@@ -55,6 +64,9 @@ _ELSEWHERE = {
 }
 """What there is in place of attributes that tensors of SciPy, DGL and torch_sparse have; `{name}` is that name."""
 
+_PLACES = "torch.stack([index, torch.arange(len(index))])"
+_ITEMS = "torch.stack([torch.arange(len(index)), index])"
+_SCATTER = f"matmul(ls.from_coo({_PLACES}, None, (n, len(index))), src, reduce='{{}}')"
 _FUNCTIONS_ELSEWHERE = {
     **dict.fromkeys(("from_dense", "from_numpy", "to_sparse", "array", "as_tensor", "from_array"), "tensor(...)"),
     **dict.fromkeys(
@@ -73,8 +85,22 @@ _FUNCTIONS_ELSEWHERE = {
     **dict.fromkeys(("from_networkx", "from_sparse"), "tensor(...)"),
     **dict.fromkeys(("dot", "bmm"), "matmul(a, b)"),
     **dict.fromkeys(("set_num_threads", "config", "settings"), "options(...)"),
+    "spspmm": "from_coo(index, value, (m, k)) @ ls.from_coo(other_index, other_value, (k, n))",
+    "spadd": "from_coo(index, value, (m, n)) + ls.from_coo(other_index, other_value, (m, n))",
+    "coalesce": "from_coo(index, value, (m, n)), and the indices() and values() of that",
+    **dict.fromkeys(("scatter", "segment_coo"), _SCATTER.format("sum")),
+    **{f"scatter_{reduce}": _SCATTER.format(reduce) for reduce in ("sum", "mean", "max", "min")},
+    "scatter_add": _SCATTER.format("sum"),
+    **{f"scatter_{f}": f"from_coo({_ITEMS}, src, (len(index), n)).{f}(0).values()" for f in ("softmax", "log_softmax")},
+    "segment_csr": "matmul(ls.from_csr(ptr, torch.arange(n), None, (len(ptr) - 1, n)), src, reduce='sum')",
+    "gather_csr": "from_csr(ptr, torch.arange(n), None, (len(ptr) - 1, n)).T @ src",
+    **dict.fromkeys(("knn", "knn_graph"), "from_topk(indices, values, n) of torch.cdist(x, x).topk(k, largest=False)"),
+    **dict.fromkeys(("radius", "radius_graph"), "from_mask(torch.cdist(x, x) < r)"),
+    **dict.fromkeys(("sample_adj", "neighbor_sample"), "sampling.neighbors(A, seeds, fanouts)"),
+    **dict.fromkeys(("saint_subgraph", "subgraph"), "sampling.subgraph(A, nodes)"),
+    **dict.fromkeys(("smean", "smax", "smin", "bspmm"), "dglsp.{name}(...)"),
 }
-"""What torch, SciPy, NumPy and DGL call what the package has by another name."""
+"""What torch, SciPy, NumPy, DGL and PyG call what the package has by another name; `{name}` is that name."""
 
 _FORMATS = frozenset(["coo", "csr", "csc", "dcsr", "dcsc", "csf", "bsr", "bsc", "ell", "sell", "dia"])
 
@@ -91,7 +117,7 @@ def function_suggestion(name: str, known: Iterable[str]) -> str:
     dispatch_table.load()
     if other is None and getattr(torch, name, None) in dispatch_table.handlers:
         return f"torch.{name} takes SparseTensors"
-    return f"use ls.{other}" if other else suggestion(name, known)
+    return f"use ls.{other.replace('{name}', name)}" if other else suggestion(name, known)
 
 
 class _Fallback:
