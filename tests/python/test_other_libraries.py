@@ -202,3 +202,39 @@ def test_what_numpy_can_not_do() -> None:
     ):
         with pytest.raises(ls.UnsupportedError, match=r"shape \(4, 4\), format csr.*np.asarray"):
             call()
+
+
+class OfTorchSparse:
+    """What is read of a matrix of torch_sparse, whose columns need not ascend."""
+
+    def __init__(self, values: torch.Tensor | None) -> None:
+        self.values = values
+
+    def coo(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        return torch.tensor([0, 0, 2]), torch.tensor([3, 1, 0]), self.values
+
+    def sparse_sizes(self) -> tuple[int, int]:
+        return 3, 4
+
+    def fill_cache_(self) -> OfTorchSparse:
+        return self
+
+
+def test_matrices_of_torch_sparse() -> None:
+    values = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    A = ls.tensor(OfTorchSparse(values), "csc", torch.float64)
+    assert A.format == "csc"
+    same(A, [[0, 2, 0, 1], [0] * 4, [3, 0, 0, 0]])
+    (A * A).sum().backward()
+    assert values.grad is not None
+    assert values.grad.tolist() == [2, 4, 6]
+    assert ls.tensor(OfTorchSparse(None)).dtype == torch.bool
+    assert ls.tensor(OfTorchSparse(torch.ones(3, 2))).shape == (3, 4, 2)
+    with pytest.raises(ls.DtypeError, match=r"ls\.tensor takes others"):
+        ls.from_torch(OfTorchSparse(values))  # type: ignore[arg-type]
+
+
+def test_matrices_of_the_package_torch_sparse() -> None:
+    torch_sparse = pytest.importorskip("torch_sparse")
+    S = torch_sparse.SparseTensor(row=torch.tensor([0, 2]), col=torch.tensor([3, 0]), sparse_sizes=(3, 4))
+    assert torch.equal(ls.tensor(S).to_dense().float(), S.to_dense())

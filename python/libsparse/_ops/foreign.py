@@ -1,4 +1,4 @@
-"""Arrays of NumPy, SciPy and PyData's `sparse`, and NetworkX's graphs; none of these packages is imported here."""
+"""Arrays of NumPy, SciPy, PyData's `sparse` and torch_sparse, NetworkX's graphs; none of these is imported here."""
 
 from __future__ import annotations
 
@@ -49,6 +49,11 @@ def _is_pydata(value: Any) -> bool:
 def is_graph(value: Any) -> bool:
     """Whether a value is a graph of NetworkX."""
     return all(hasattr(value, name) for name in ("nodes", "edges", "is_directed", "is_multigraph"))
+
+
+def is_of_torch_sparse(value: Any) -> bool:
+    """Whether a value is a matrix of torch_sparse, which PyTorch Geometric keeps in `adj_t`."""
+    return all(hasattr(type(value), name) for name in ("sparse_sizes", "coo", "fill_cache_"))
 
 
 def asked_by_operator() -> bool:

@@ -30,7 +30,8 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
 
     Args:
         data: Of any rank from 1 on; also a NumPy array; a sparse array of torch, SciPy or PyData, whose format and fill
-            value are kept; or a graph of NetworkX: its adjacency matrix, of the edges' `weight`.
+            value are kept; a matrix of torch_sparse, as PyG's `adj_t`, differentiable; or a graph of NetworkX: its
+            adjacency matrix, of the edges' `weight`.
         format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
         dtype: Of the values; by default that of `data`.
 
@@ -45,6 +46,10 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
         return tensor(dress(layouts.read(data, compared=True)), format, dtype)
     if foreign.is_foreign(data):
         return tensor(dress(foreign.read(data)), format, dtype)
+    if foreign.is_of_torch_sparse(data):
+        row, col, values = data.coo()
+        shape = (*data.sparse_sizes(), *(() if values is None else values.shape[1:]))
+        return tensor(from_coo((row, col), values, shape, format), dtype=dtype)
     if foreign.is_graph(data):
         return tensor(dress(foreign.read_graph(data, format)), dtype=dtype)
     dense = validate.tensor("data", data, written=False)

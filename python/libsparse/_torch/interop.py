@@ -26,7 +26,7 @@ def from_torch(source: Tensor, format: str | Format | None = None) -> SparseTens
         Format('coo')
     """
     if not isinstance(source, Tensor):
-        raise DtypeError(f"from_torch takes a torch tensor, got {type(source).__name__}")
+        raise DtypeError(f"from_torch takes a torch tensor, got {type(source).__name__}; ls.tensor takes others")
     if source.layout is torch.strided:
         return constructors.tensor(source, format)
     found: SparseTensor = dress(layouts.read(source, compared=True))
