@@ -205,6 +205,21 @@ def test_either_may_be_imported_first(first: str) -> None:
     assert json.loads(found) == [False, False, [4, 3], True]
 
 
+@pytest.mark.parametrize("name", ["adj", "adj_t"])
+def test_what_data_says_of_its_graph(name: str) -> None:
+    """The same as of an edge list."""
+    one_way = ls.from_coo([[0, 1], [1, 2]], torch.ones(2), (4, 4))
+    for graph in (one_way, one_way + one_way.T, A, A.with_values(None), ls.eye(4)):
+        pairs = torch.stack([graph.row, graph.col] if name == "adj" else [graph.col, graph.row])
+        listed = Data(edge_index=pairs, edge_attr=graph.values(), num_nodes=len(graph))
+        data = Data(**{name: graph}, num_nodes=len(graph))
+        for ask in ("is_undirected", "is_directed", "has_self_loops", "has_isolated_nodes"):
+            assert getattr(data, ask)() == getattr(listed, ask)(), ask
+        assert torch.equal(data._store.edge_index, pairs)
+    data._store.edge_index = pairs[:, :1]
+    assert data.edge_index.shape == (2, 1)
+
+
 def test_batches_of_graphs() -> None:
     """Matrices of several graphs stand along the diagonal of one, features below each other, and come apart again."""
     from torch_geometric.data import Batch

@@ -2,7 +2,8 @@
 
 PyG puts matrices under names with `adj` along the diagonal of one, which it does for torch's sparse tensors and for
 torch_sparse's; others it would put below each other, as features. Its modules ask three functions which of them a value
-is, by names that they have imported, and these names are replaced.
+is, by names that they have imported, and these names are replaced. So is what data says of its graph, such as
+`data.is_undirected()`.
 """
 
 from __future__ import annotations
@@ -55,7 +56,39 @@ def _separated(theirs: Any) -> Any:
     return take
 
 
+def _listed(theirs: Any) -> Any:
+    """The property `edge_index` of a part of PyG's data, in which a matrix is the list of its entries."""
+
+    def read(self: Any) -> Any:
+        graph = None if "edge_index" in self else _graph(self)
+        if graph is None:
+            return theirs.fget(self)
+        name, A = graph
+        return torch.stack([A.col, A.row] if name == "adj_t" else [A.row, A.col])
+
+    return property(read, theirs.fset, theirs.fdel, theirs.__doc__)
+
+
+def _symmetric(theirs: Any) -> Any:
+    """PyG's `is_undirected`, which asks matrices themselves."""
+
+    @functools.wraps(theirs)
+    def ask(self: Any) -> bool:
+        graph = _graph(self)
+        return theirs(self) if graph is None or self.is_bipartite() else bool(torch.equal(graph[1], graph[1].T))
+
+    return ask
+
+
+def _graph(store: Any) -> tuple[str, Any] | None:
+    """The matrix of a part of PyG's data and its name, where it is an ls.SparseTensor."""
+    found = ((name, store[name]) for name in ("adj", "adj_t") if name in store)
+    return next(((name, graph) for name, graph in found if isinstance(graph, SparseTensor)), None)
+
+
 _PLACES = (
+    (storage.EdgeStorage, "edge_index", _listed),
+    (storage.EdgeStorage, "is_undirected", _symmetric),
     (data, "is_sparse", _asked),
     (collate, "is_sparse", _asked),
     (collate, "is_torch_sparse_tensor", _asked),
