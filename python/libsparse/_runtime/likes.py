@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from libsparse._compiler import kernel, request
+from libsparse._compiler import kernel, request, settings
+from libsparse._storage import threads
 
 from . import tally
 from .call import Call
@@ -43,7 +44,7 @@ def bound(problem: Problem, operands: Sequence[Operand]) -> tuple[Any, Any] | No
 
     Both are explained in bindings.py. None where no binding takes them.
     """
-    if tally.watching or request.tuned():
+    if tally.watching:
         return None
     name = bindings_of(problem, operands)
     known = kernel.prepared.get(name, 0)
@@ -55,7 +56,10 @@ def bindings_of(problem: Problem, operands: Sequence[Operand]) -> tuple[Any, ...
     outline, small = outline_of(problem, operands), are_few(operands)
     if outline.finds and not small:
         return None
-    return outline, outline.scatters and is_few(problem, operands, outline), small or spread(outline, operands)
+    few, records = outline.scatters and is_few(problem, operands, outline), None
+    if request.tuned():  # whether there is a faster schedule on record depends on these, too
+        records = threads.count(), settings.cache_dir()
+    return outline, few, small or spread(outline, operands), records
 
 
 def once(problem: Problem, operands: Sequence[Operand]) -> Call | None:
