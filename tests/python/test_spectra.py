@@ -135,6 +135,44 @@ def test_eigenvalues_of_a_grid() -> None:
     torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_copies_between_values_that_are_near(seed: int) -> None:
+    """Single and multiple values one after the other, the last wanted one amidst them, and far from 0."""
+    torch.manual_seed(seed)
+    steps = torch.rand(6, dtype=torch.float64).cumsum(0) * 10.0**-seed
+    copies = torch.tensor([1, 3, 1, 2, 5, 1])
+    top = torch.repeat_interleave(steps, copies) + 2
+    dense = turned(torch.cat([torch.rand(220, dtype=torch.float64), top]) + 50 * (seed % 2))
+    for k in (2, 8):
+        check_eigenvalues(dense, k, True)
+        check_eigenvalues(-dense, k, False)
+        check_singular_values(dense, k)
+
+
+@pytest.mark.parametrize("dtype", REAL)
+def test_laplacian_of_a_graph_of_many_parts(dtype: torch.dtype) -> None:
+    """It has the eigenvalue 0 once a part, and those of equal parts as often as there are these."""
+    torch.manual_seed(1)
+    parts = []
+    for size in [1] * 5 + [2] * 20 + [3] * 10 + [30] * 4:
+        edges = (torch.rand(size, size) < 0.3).triu(1).to(dtype)
+        edges = edges + edges.mT + torch.diag(torch.ones(size - 1, dtype=dtype), 1).mul(2)
+        edges = ((edges + edges.mT) > 0).to(dtype)
+        parts.append(torch.diag(edges.sum(1)) - edges)
+    dense = torch.block_diag(*parts)
+    for k in (6, 42):
+        check_eigenvalues(dense, k, False)
+        check_eigenvalues(dense, k, True)
+
+
+def test_left_vectors_stay_orthogonal_without_a_pass_for_each() -> None:
+    """Of a matrix with a value far above all others, those of the recurrence lose it, and get it back."""
+    torch.manual_seed(5)
+    dense = torch.randn(700, 160, dtype=torch.float64) + 1e4 * torch.ones(700, 160, dtype=torch.float64)
+    check_singular_values(dense, 12)
+    check_singular_values(dense.mT.contiguous(), 12)
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
 def test_gradients(dtype: torch.dtype) -> None:
     weight = torch.arange(1.0, 5.0, dtype=torch.float64)

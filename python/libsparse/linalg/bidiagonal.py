@@ -9,7 +9,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .restarts import Map, draw, exceeded, normalise, remove, separate
+from .restarts import Basis, Map, draw, more_copies, normalise, remove, separate
+
+_LOST = 32  # how many times rounding errors vectors of Q may be from orthogonal
 
 
 class Bidiagonal:
@@ -29,61 +31,81 @@ class Bidiagonal:
             dtype: Of the vectors.
             size: How many vectors of each side there are at most.
         """
-        self.size = size
+        self.size, self.filled = size, 0
         self._multiply, self._adjoint = multiply, adjoint
-        self._left = torch.zeros(size, shape[0], dtype=dtype, device="cpu")
-        self._right = torch.zeros(size + 1, shape[1], dtype=dtype, device="cpu")
-        self._small = self._left.real.new_zeros(size, size)
+        self._left, self._right = Basis(size, shape[0], dtype), Basis(size + 1, shape[1], dtype)
+        self._small = torch.zeros(size, size, dtype=dtype.to_real(), device="cpu")
         self._kept = 0
-        self._scale = 0.0
-        draw(self._right[:0], self._right[0])
+        self._diagonal: list[float] = []  # of B behind what was kept
+        self._beside: list[float] = []
+        self._scale = self._lost = 0.0
+        draw(self._right.first[0], self._right.each[0])
 
-    def expand(self) -> tuple[Tensor, Tensor]:
-        """Products until the spaces are full; returns singular values of B and estimates of residuals."""
-        left, right, kept = self._left, self._right, self._kept
-        diagonal: list[float] = []
-        beside: list[float] = []
-        for step in range(kept, self.size):
-            image = self._multiply(right[step])
-            known = 0 if step == kept else step - 1  # in exact arithmetic, other parts are 0
-            remove(image, left[known:step])
-            remove(image, left[:step])
-            diagonal.append(normalise(image, left[:step], left[step], self._scale))
-            self._scale = max(self._scale, diagonal[-1])
-            image = self._adjoint(left[step])
-            remove(image, right[step : step + 1])
-            remove(image, right[: step + 1])
-            beside.append(normalise(image, right[: step + 1], right[step + 1], self._scale))
+    def expand(self, end: int) -> tuple[Tensor, Tensor]:
+        """Products until so many vectors are there; returns singular values of B and sizes of residuals."""
+        left, right, first = self._left.each, self._right.each, self._right.first
+        diagonal, beside, kept = self._diagonal, self._beside, self._kept
+        for step in range(self.filled, end):
+            diagonal.append(self._next_left(step))
+            image, known = self._adjoint(left[step]), first[step + 1]
+            image.sub_(right[step], alpha=diagonal[-1])
+            remove(image, known)
+            beside.append(normalise(image, known, right[step + 1], self._scale))
             self._scale = max(self._scale, beside[-1])
-        self._small.diagonal()[kept:] = self._small.new_tensor(diagonal)
-        self._small.diagonal(1)[kept:] = self._small.new_tensor(beside[:-1])
-        self._outer, self._values, inner = torch.linalg.svd(self._small)
+        self.filled, small = end, self._small[:end, :end]
+        small.diagonal()[kept:] = small.new_tensor(diagonal)
+        small.diagonal(1)[kept:] = small.new_tensor(beside[:-1])
+        self._outer, self._values, inner = torch.linalg.svd(small)
         self._inner = inner.T
         self._couplings = separate(self._values, beside[-1] * self._outer[-1], self._outer, self._inner)
         return self._values, self._couplings.abs()
 
+    def _next_left(self, step: int) -> float:
+        """Adds a vector to Q; returns the part of the product along it.
+
+        The recurrence makes it orthogonal to the others, as those of P are (Simon and Zha 2000, Low-rank matrix
+        approximation using the Lanczos bidiagonalization process with applications, section 3), but for rounding
+        errors, of which a bound grows by a factor known. They are removed when that has become large.
+        """
+        known, place = self._left.first[step], self._left.each[step]
+        image, rounding = self._multiply(self._right.each[step]), torch.finfo(self._small.dtype).eps
+        if step == self._kept:
+            remove(image, known)
+            remove(image, known)
+            lost = 0.0
+        else:
+            image.sub_(self._left.each[step - 1], alpha=self._beside[-1])
+            lost = self._lost * self._beside[-1] + rounding * self._scale
+        length = normalise(image, known, place, self._scale)
+        self._scale = max(self._scale, length)
+        self._lost = lost / length if length else 0.0
+        if self._lost > _LOST * rounding:
+            remove(place, known)
+            self._lost = 0.0
+        return length
+
     def restart(self, keep: int, fresh: bool = False) -> None:
         """Keeps the singular vectors of the largest values."""
-        self._left[:keep], kept = self.vectors(keep)
-        after = self._right[-1].clone()
-        self._right[:keep] = kept
+        after = self._right.each[self.filled]
+        self._left.combine(self._outer[:, :keep])
+        self._right.combine(self._inner[:, :keep])
         self._small.zero_()
         self._small.diagonal()[:keep] = self._values[:keep]
         if fresh:
-            draw(self._right[:keep], self._right[keep])
+            draw(self._right.first[keep], self._right.each[keep])
         else:
-            self._right[keep] = after
+            self._right.each[keep].copy_(after)
             self._small[:keep, keep] = self._couplings[:keep]
-        self._kept = keep
+        self._kept = self.filled = keep
+        self._diagonal, self._beside = [], []
 
     def misses(self, k: int, tol: float, steps: int) -> bool:
-        """Whether there is a singular value above the k-th outside of the space of the first k vectors."""
-        bound, spread = float(self._values[k - 1]) ** 2, float(self._values[0]) ** 2
-        slack = max(100 * torch.finfo(self._left.dtype).eps * spread, 2 * tol * bound)
-        return exceeded(lambda x: self._adjoint(self._multiply(x)), self.vectors(k)[1], bound, spread, slack, steps)
+        """Whether a copy of one of the first k singular values lacks, as far as so many products tell."""
+        squares = self._values[:k].square().tolist()
+        slack = max(100 * torch.finfo(self._values.dtype).eps * squares[0], 2 * tol * squares[-1])
+        right = self._right.combined(self._inner[:, :k])
+        return more_copies(lambda x: self._adjoint(self._multiply(x)), right, squares, slack, steps)
 
     def vectors(self, k: int) -> tuple[Tensor, Tensor]:
         """The first k singular vectors of both sides, (k, m) and (k, n)."""
-        dtype = self._left.dtype
-        left = self._outer[:, :k].T.to(dtype) @ self._left
-        return left, self._inner[:, :k].T.to(dtype) @ self._right[:-1]
+        return self._left.combined(self._outer[:, :k]), self._right.combined(self._inner[:, :k])

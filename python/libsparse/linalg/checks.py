@@ -46,14 +46,19 @@ def square_matrix(name: str, A: Any) -> None:
         raise ls.ShapeError(f"{name}: A ({A._facts()}); expected a square matrix")
 
 
+def greatest(A: ls.SparseTensor) -> float:
+    """The magnitude of the greatest entry, NaN if one is; 0 without entries."""
+    values = A.values()
+    return float(values.abs().max()) if values.numel() else 0.0
+
+
 def scaled(A: ls.SparseTensor) -> tuple[ls.SparseTensor, float]:
     """A times a power of two with which its greatest entry is near 1, and the power: squares vanish in no method."""
-    values = A.values()
-    greatest = float(values.abs().max()) if values.numel() else 0.0
-    if not 0 < greatest < math.inf:
+    values, most = A.values(), greatest(A)
+    if not 0 < most < math.inf:
         return A, 1.0
-    most = math.frexp(torch.finfo(A.dtype).max)[1] - 1
-    factor = 2.0 ** min(max(-math.frexp(greatest)[1], -most), most)
+    limit = math.frexp(torch.finfo(A.dtype).max)[1] - 1
+    factor = 2.0 ** min(max(-math.frexp(most)[1], -limit), limit)
     return A.with_values(values * factor), factor
 
 

@@ -5,12 +5,10 @@ Wu and Simon 2000, Thick-restart Lanczos method for large symmetric eigenvalue p
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
-from .restarts import Map, draw, exceeded, normalise, remove, separate
+from .restarts import Basis, Map, draw, more_copies, normalise, recur, remove, separate
 
 
 class Lanczos:
@@ -29,55 +27,58 @@ class Lanczos:
             dtype: Of the vectors.
             size: How many vectors there are at most.
         """
-        self.size = size
+        self.size, self.filled = size, 0
         self._multiply = multiply
-        self._basis = torch.zeros(size + 1, n, dtype=dtype, device="cpu")
-        self._spare = torch.zeros_like(self._basis)
-        self._small = self._basis.real.new_zeros(size, size)
+        self._basis = Basis(size + 1, n, dtype)
+        self._small = torch.zeros(size, size, dtype=dtype.to_real(), device="cpu")
         self._kept = 0
+        self._diagonal: list[float] = []  # of T behind what was kept
+        self._beside: list[float] = []
         self._scale = 0.0
-        self._least = math.inf
-        draw(self._basis[:0], self._basis[0])
+        draw(self._basis.first[0], self._basis.each[0])
 
-    def expand(self) -> tuple[Tensor, Tensor]:
-        """Products until the space is full; returns Ritz values, the largest first, and estimates of residuals."""
-        basis, kept = self._basis, self._kept
-        diagonal: list[float] = []
-        beside: list[float] = []
-        for step in range(kept, self.size):
-            image = self._multiply(basis[step])
-            known = 0 if step == kept else step - 1  # in exact arithmetic, other parts are 0
-            diagonal.append(float(remove(image, basis[known : step + 1])[-1].real))
-            remove(image, basis[: step + 1])
-            self._scale = max(self._scale, abs(diagonal[-1]), *beside[-1:])
-            beside.append(normalise(image, basis[: step + 1], basis[step + 1], self._scale))
-        self._small.diagonal()[kept:] = self._small.new_tensor(diagonal)
-        self._small.diagonal(-1)[kept:] = self._small.new_tensor(beside[:-1])
-        values, vectors = torch.linalg.eigh(self._small)  # which reads the lower half
-        self._values, self._vectors = values.flip(0), vectors.flip(1)
-        self._couplings = separate(self._values, beside[-1] * self._vectors[-1], self._vectors)
-        self._least = min(self._least, float(values[0]))
+    def expand(self, end: int) -> tuple[Tensor, Tensor]:
+        """Products until so many vectors are there; returns Ritz values, the largest first, and sizes of residuals."""
+        vectors, first = self._basis.each, self._basis.first
+        diagonal, beside, kept = self._diagonal, self._beside, self._kept
+        for step in range(self.filled, end):
+            known = first[step + 1]
+            image = self._multiply(vectors[step])
+            if step == kept:
+                diagonal.append(remove(image, known)[-1].item().real)
+            else:
+                diagonal.append(recur(image, vectors[step], vectors[step - 1], beside[-1]))
+            remove(image, known)
+            self._scale = max(self._scale, abs(diagonal[-1]))
+            beside.append(normalise(image, known, vectors[step + 1], self._scale))
+            self._scale = max(self._scale, beside[-1])
+        self.filled, small = end, self._small[:end, :end]
+        small.diagonal()[kept:] = small.new_tensor(diagonal)
+        small.diagonal(-1)[kept:] = small.new_tensor(beside[:-1])
+        values, ritz = torch.linalg.eigh(small)  # which reads the lower half
+        self._values, self._ritz = values.flip(0), ritz.flip(1)
+        self._couplings = separate(self._values, beside[-1] * self._ritz[-1], self._ritz)
         return self._values, self._couplings.abs()
 
     def restart(self, keep: int, fresh: bool = False) -> None:
         """Keeps the Ritz vectors of the largest values."""
-        torch.mm(self._vectors[:, :keep].T.to(self._basis.dtype), self._basis[:-1], out=self._spare[:keep])
-        self._basis, self._spare, after = self._spare, self._basis, self._basis[-1]
+        after = self._basis.each[self.filled]
+        self._basis.combine(self._ritz[:, :keep])
         self._small.zero_()
         self._small.diagonal()[:keep] = self._values[:keep]
         if fresh:
-            draw(self._basis[:keep], self._basis[keep])
+            draw(self._basis.first[keep], self._basis.each[keep])
         else:
-            self._basis[keep] = after
+            self._basis.each[keep].copy_(after)
             self._small[keep, :keep] = self._couplings[:keep]
-        self._kept = keep
+        self._kept = self.filled = keep
+        self._diagonal, self._beside = [], []
 
     def misses(self, k: int, tol: float, steps: int) -> bool:
-        """Whether there is an eigenvalue above the k-th outside of the space of the first k vectors."""
-        bound, spread = float(self._values[k - 1]), float(self._values[0]) - self._least
-        slack = max(100 * torch.finfo(self._basis.dtype).eps * self._scale, tol * abs(bound))
-        return exceeded(self._multiply, self.vectors(k), bound, spread, slack, steps)
+        """Whether a copy of one of the first k eigenvalues lacks, as far as so many products tell."""
+        slack = max(100 * torch.finfo(self._values.dtype).eps * self._scale, tol * abs(float(self._values[k - 1])))
+        return more_copies(self._multiply, self.vectors(k), self._values[:k].tolist(), slack, steps)
 
     def vectors(self, k: int) -> Tensor:
         """The first k Ritz vectors, (k, n)."""
-        return torch.mm(self._vectors[:, :k].T.to(self._basis.dtype), self._basis[:-1])
+        return self._basis.combined(self._ritz[:, :k])

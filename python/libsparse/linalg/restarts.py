@@ -1,4 +1,4 @@
-"""What thick-restart Lanczos methods have in common: orthogonal vectors, convergence, and a search for missed values.
+"""What thick-restart Lanczos methods have in common: orthogonal vectors, convergence, and a search for missed copies.
 
 A space holds orthonormal rows `v` and a small matrix that stands for the large one on them. It is expanded by products
 to its full size, and begun again with the vectors that belong to its largest values, which are kept ("thick restart",
@@ -7,6 +7,7 @@ Wu and Simon 2000, Thick-restart Lanczos method for large symmetric eigenvalue p
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Protocol
@@ -18,24 +19,76 @@ from .convergence import ConvergenceError
 
 Map = Callable[[Tensor], Tensor]
 
-_DOUBT = 1e-4  # the probability with which `exceeded` may say that there is no larger value where there is one
+_DOUBT = 1e-4  # the probability with which `more_copies` may say that there is no further copy where there is one
+_KNOWN = 1e-4  # the part along known eigenvectors with which it goes on
 # Rounding errors between values of which one may be a copy of the other; with more of them there are more restarts.
 _NEAR = 2**13
+
+
+_ROOM = 4  # a space that so many vectors would fill is filled
+
+
+class Basis:
+    """Orthonormal rows, with views that are made once: for small matrices they take as long as products.
+
+    Attributes:
+        each: The rows.
+        first: `first[i]` are the first i rows.
+    """
+
+    def __init__(self, count: int, length: int, dtype: torch.dtype) -> None:
+        """Memory for so many rows, which are written before they are read."""
+        self.each, self.first = self._views(torch.empty(count, length, dtype=dtype, device="cpu"))
+        self._spare = self._views(torch.empty_like(self.first[-1]))
+
+    @staticmethod
+    def _views(rows: Tensor) -> tuple[tuple[Tensor, ...], list[Tensor]]:
+        return rows.unbind(), [rows[:i] for i in range(len(rows) + 1)]
+
+    def combined(self, weights: Tensor, place: Tensor | None = None) -> Tensor:
+        """Sums of the first rows; their weights are the columns of a real matrix."""
+        rows = self.first[len(weights)]
+        return torch.mm(weights.T.to(rows.dtype), rows, out=place)
+
+    def combine(self, weights: Tensor) -> None:
+        """Puts sums of the first rows in their place; the rows so far stay in memory until the next call."""
+        self.combined(weights, self._spare[1][weights.shape[1]])
+        (self.each, self.first), self._spare = self._spare, (self.each, self.first)
 
 
 class Space(Protocol):
     """A space that `converge` expands and restarts."""
 
-    size: int
+    size: int  # how many vectors there are at most
+    filled: int
 
-    def expand(self) -> tuple[Tensor, Tensor]:
-        """Fills the space; returns the values of its small matrix, the largest first, and estimates of residuals."""
+    def expand(self, end: int) -> tuple[Tensor, Tensor]:
+        """Fills the space so far; returns the values of its small matrix, the largest first, and sizes of residuals."""
 
     def restart(self, keep: int, fresh: bool = False) -> None:
         """Keeps vectors of the first values, and goes on with the residual, or with a random vector if `fresh`."""
 
     def misses(self, k: int, tol: float, steps: int) -> bool:
-        """Whether there is a value above the k-th outside of the first k vectors, as far as so many products tell."""
+        """Whether a copy of one of the first k values lacks, as far as so many products tell."""
+
+
+class Pace:
+    """How many vectors it takes until residuals are small, by how they became smaller with the last ones."""
+
+    def __init__(self, most: int, tol: float) -> None:
+        """Of a space of so many vectors; residuals are as large as values at first.
+
+        Two thirds of the space are filled before the first look, which may be all that it takes.
+        """
+        self._most, self.steps = most, 2 * most // 3
+        self._before = -math.log(tol)
+
+    def note(self, steps: int, excess: float) -> None:
+        """After so many vectors, the largest residual was so many times too large."""
+        now = math.log(excess)
+        gain = (self._before - now) / steps
+        self.steps = max(2, math.ceil(now / gain)) if gain > 0 else self._most
+        self._before = now
 
 
 def converge(name: str, space: Space, k: int, tol: float, restarts: int) -> None:
@@ -48,23 +101,31 @@ def converge(name: str, space: Space, k: int, tol: float, restarts: int) -> None
     Raises:
         ConvergenceError: There were `restarts` expansions.
     """
-    done, spent = 0, 0
+    done, spent, pace = 0, 0, Pace(space.size, tol)
     least = -math.inf  # what the sum of the values exceeds when a missing one is among them
     for _ in range(restarts):
-        values, estimates = space.expand()
-        spent += space.size
-        rounding = torch.finfo(values.dtype).eps * values.abs().max()
-        arrived = estimates <= (tol * values.abs()).maximum(rounding)
-        done, total = int(arrived[:k].sum()), float(values[:k].sum())
+        while True:
+            before, end = space.filled, space.filled + pace.steps
+            values, estimates = space.expand(space.size if end > space.size - _ROOM else end)
+            spent += space.filled - before
+            rounding = torch.finfo(values.dtype).eps * values.abs().max()
+            within = (tol * values.abs()).maximum(rounding)
+            arrived = estimates <= within
+            done, total = int(arrived[:k].sum()), float(values[:k].sum())
+            if done == k:
+                break
+            pace.note(space.filled - before, float((estimates / within)[:k].max()))
+            if space.filled == space.size:
+                break
         if done == k and total > least:
             if not space.misses(k, tol, spent):
                 return
-            least = total + float(10 * rounding)
+            least, pace = total + float(10 * rounding), Pace(space.size, tol)
             space.restart(k, fresh=True)
         elif done == k and bool(arrived[k]):  # the largest value outside has been found, and is none of the first
             return
         else:  # More than k are kept, so that values near the last ones keep their vectors, copies above all.
-            space.restart(min(k + done + 3, (space.size + k) // 2))
+            space.restart(min(k + done + 3, k + (space.filled - k) // 3))
     raise ConvergenceError(
         f"{name}: {done} of {k} vectors have converged after niter={restarts} expansions of a space of {space.size} "
         "vectors; try more niter, a larger tol, or SciPy on A.as_linear_operator()"
@@ -87,6 +148,8 @@ def separate(values: Tensor, couplings: Tensor, *bases: Tensor) -> Tensor:
     """
     numbers, sizes = values.tolist(), couplings.tolist()
     rounding = torch.finfo(values.dtype).eps * max(map(abs, numbers))
+    if all(before - after > _NEAR * rounding for before, after in itertools.pairwise(numbers)):
+        return couplings
     for i in range(len(numbers)):
         j = _partner(numbers, sizes, i, rounding)
         if j is None:
@@ -129,6 +192,24 @@ def remove(vector: Tensor, rows: Tensor) -> Tensor:
     return shares
 
 
+def recur(image: Tensor, vector: Tensor, before: Tensor, beside: float) -> float:
+    """Subtracts from the image of a vector, in place, its parts along the vector, and along the one before it.
+
+    Args:
+        image: The product of a Hermitian matrix with the vector.
+        vector: The last vector of a space.
+        before: The one before it.
+        beside: The part along that, which is known.
+
+    Returns:
+        The part along the vector.
+    """
+    image.sub_(before, alpha=beside)
+    diagonal = torch.vdot(vector, image).item().real
+    image.sub_(vector, alpha=diagonal)
+    return diagonal
+
+
 def normalise(vector: Tensor, rows: Tensor, place: Tensor, scale: float) -> float:
     """Writes a vector divided by its norm to `place`, and a random vector where it is rounding errors alone.
 
@@ -141,15 +222,15 @@ def normalise(vector: Tensor, rows: Tensor, place: Tensor, scale: float) -> floa
     Returns:
         The norm, 0 for a random vector.
     """
-    length = float(torch.linalg.vector_norm(vector))
-    if length <= 1e-3 * scale:
+    norm = torch.linalg.vector_norm(vector)
+    if norm.item() <= 1e-3 * scale:
         remove(vector, rows)
-        length = float(torch.linalg.vector_norm(vector))
-        if not length > 10 * torch.finfo(vector.dtype).eps * scale:
+        norm = torch.linalg.vector_norm(vector)
+        if not norm.item() > 10 * torch.finfo(vector.dtype).eps * scale:
             draw(rows, place)
             return 0.0
-    torch.mul(vector, 1 / length, out=place)
-    return length
+    torch.div(vector, norm, out=place)
+    return float(norm)
 
 
 def draw(rows: Tensor, place: Tensor) -> None:
@@ -160,52 +241,50 @@ def draw(rows: Tensor, place: Tensor) -> None:
         place /= torch.linalg.vector_norm(place)
 
 
-def exceeded(multiply: Map, rows: Tensor, bound: float, spread: float, slack: float, steps: int) -> bool:
-    """Whether a Hermitian matrix has an eigenvalue above a bound outside of the space of some eigenvectors.
+def more_copies(multiply: Map, rows: Tensor, values: list[float], slack: float, steps: int) -> bool:
+    """Whether a Hermitian matrix has more copies of some eigenvalues than there are eigenvectors of them.
 
-    It is Lanczos' method from a random vector, without reorthogonalisation, whose largest value is a lower bound. The
-    number of steps after which that is near the largest eigenvalue but for a small probability is that of Kuczynski
-    and Wozniakowski 1992, Estimating the largest eigenvalue by the power and Lanczos algorithms, theorem 4.2. The known
-    eigenvalues are moved to the lower end of the spectrum, where rounding errors along their vectors do no harm.
+    It is Lanczos' method from a random vector that is orthogonal to the eigenvectors, without reorthogonalisation. A
+    pivot of the tridiagonal matrix less a number says whether it has a larger eigenvalue, which is a lower bound of one
+    of the large matrix. Of the polynomials that are orthonormal with regard to the parts of the vector along unknown
+    eigenvectors, the sum of the squares at an eigenvalue is at most the reciprocal of the square of its part
+    (Christoffel). The search ends when that part would have to be smaller than a random one is.
+
+    What rounding errors bring back of known eigenvectors grows as the polynomials do, and is removed now and then.
 
     Args:
         multiply: The product with the matrix.
         rows: Eigenvectors, orthonormal.
-        bound: Their least eigenvalue.
-        spread: The largest eigenvalue of the matrix less the smallest, roughly.
-        slack: By how much an eigenvalue has to be above the bound: what is due to the errors of `rows`.
+        values: Their eigenvalues, the largest first. Copies of the last one are not searched for.
+        slack: By how much values differ that are no copies; residuals are not larger.
         steps: The most products.
     """
-    needed = math.log(1.648 * math.sqrt(rows.shape[1]) / _DOUBT) / 2
+    above = [value for value in values if value > values[-1] + slack]
+    if not above:
+        return False
+    points = ((above[-1] + values[-1]) / 2, above[-1], values[0])
+    pivots = [math.inf] * 3
+    known = first = max(torch.finfo(rows.dtype).eps, slack / (values[0] - values[-1]) / 100)
     vector, before = torch.empty_like(rows[0]), torch.zeros_like(rows[0])
     draw(rows, vector)
-    diagonal: list[float] = []
-    beside: list[float] = []
-    look = 8
-    for step in range(1, min(steps, rows.shape[1] - len(rows)) + 1):
+    beside, polynomial, total = 0.0, 1.0, 1.0
+    for _ in range(min(steps, rows.shape[1] - len(rows))):
         image = multiply(vector)
-        image.addmv_(rows.T, rows.conj() @ vector, alpha=-spread)
-        if beside:
-            image.sub_(before, alpha=beside[-1])
-        diagonal.append(float(torch.vdot(vector, image).real))
-        image.sub_(vector, alpha=diagonal[-1])
-        length = float(torch.linalg.vector_norm(image))
-        over = length <= slack
-        if step >= look or over or step == steps:
-            found = torch.linalg.eigvalsh(_tridiagonal(diagonal, beside))
-            least, most = float(found[0]), float(found[-1])
-            if most > bound + slack or over:
-                return most > bound + slack
-            share = max(bound - most, slack) / max(bound - least, slack)
-            if step * math.sqrt(share) >= needed:
-                return False
-            look = min(2 * step, max(step + 4, math.ceil(needed / math.sqrt(share))))
-        beside.append(length)
-        vector, before = image.div_(length), vector
+        diagonal = recur(image, vector, before, beside)
+        pivots = [point - diagonal - beside**2 / pivot for point, pivot in zip(points, pivots, strict=True)]
+        if pivots[0] <= 0:
+            return True
+        beside = float(torch.linalg.vector_norm(image))
+        if beside <= slack:
+            return False
+        polynomial *= pivots[1] / beside
+        total += polynomial**2
+        if total * _DOUBT**2 >= rows.shape[1]:
+            return False
+        vector, before = image.div_(beside), vector
+        known *= pivots[2] / beside
+        if known > _KNOWN:
+            remove(vector, rows)
+            remove(before, rows)
+            known = first
     return False
-
-
-def _tridiagonal(diagonal: list[float], beside: list[float]) -> Tensor:
-    """A symmetric tridiagonal matrix, of which `eigvalsh` reads the lower half."""
-    below = torch.tensor(beside, dtype=torch.float64, device="cpu")
-    return torch.diag(torch.tensor(diagonal, dtype=torch.float64, device="cpu")) + torch.diag(below, -1)

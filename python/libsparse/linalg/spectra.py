@@ -17,7 +17,7 @@ import libsparse as ls
 
 from . import resolvents
 from .bidiagonal import Bidiagonal
-from .checks import count, matrix, scaled, square_matrix, taken, tolerance, vector
+from .checks import count, greatest, matrix, scaled, square_matrix, taken, tolerance, vector
 from .convergence import ConvergenceError
 from .lanczos import Lanczos
 from .perturbation import values_of
@@ -32,9 +32,9 @@ def eigsh(
     """The largest or smallest eigenvalues of a symmetric or Hermitian matrix, with vectors, by Lanczos' method.
 
     The method is thick-restart Lanczos with full reorthogonalisation (Wu and Simon 2000, Thick-restart Lanczos method
-    for large symmetric eigenvalue problems, algorithm 2). It keeps max(2 k + 1, 20) vectors, as SciPy's `eigsh`, and
-    begins with a random one: `torch.manual_seed` repeats a result. Each copy of a multiple eigenvalue is found, since
-    the space outside of the vectors is searched for missed ones. Small matrices are made dense.
+    for large symmetric eigenvalue problems, algorithm 2). It keeps max(2 k + 1, k + 30) vectors, and begins with a
+    random one: `torch.manual_seed` repeats a result. Each copy of a multiple eigenvalue is found, since the space
+    outside of the vectors is searched for missed ones. Small matrices are made dense.
 
     Args:
         A: (n, n), symmetric or Hermitian, of dtype float32, float64, complex64 or complex128.
@@ -42,7 +42,7 @@ def eigsh(
         largest: The largest in value, or the smallest.
         tol: A vector has converged where its residual `|A x - value x|` is estimated to be at most `tol * |value|`, or
             what rounding errors leave of it; by default, and where 0 is given, the precision of the dtype, as in SciPy.
-        niter: The most restarts, each of which takes some max(k, 10) products.
+        niter: The most restarts, each of which takes some max(2 k / 3, 20) products.
 
     Returns:
         Values (k,), real, the largest first (the smallest first where these are asked for), and vectors (n, k) of
@@ -80,7 +80,7 @@ class _Eigenvalues:
     def find(self, A: ls.SparseTensor) -> tuple[Tensor, Tensor]:
         constant = _constant(self.name, A)
         _check_hermitian(self.name, constant)
-        n, k, size = A.shape[0], self.k, max(2 * self.k + 1, 20)
+        n, k, size = A.shape[0], self.k, _size(self.k)
         if n <= max(size, 3 * k, _SMALL):
             _, vectors = torch.linalg.eigh(constant.to_dense())
             vectors = vectors[:, -k:].flip(1) if self.largest else vectors[:, :k]
@@ -117,7 +117,7 @@ def svds(
         A: (m, n), of dtype float32, float64, complex64 or complex128.
         k: How many, at most the smaller of m and n.
         tol: As of `eigsh`, relative to the singular value.
-        niter: The most restarts, each of which takes some max(k, 10) products with A and as many with its adjoint.
+        niter: The most restarts, each of which takes some max(2 k / 3, 20) products with A and its adjoint.
 
     Returns:
         U (m, k), values (k,), real, the largest first, and V (n, k), as `torch.svd_lowrank`: A is near
@@ -157,7 +157,7 @@ class _SingularValues:
     niter: int
 
     def find(self, A: ls.SparseTensor) -> tuple[Tensor, Tensor]:
-        constant, least, k, size = _constant(self.name, A), min(A.shape), self.k, max(2 * self.k + 1, 20)
+        constant, least, k, size = _constant(self.name, A), min(A.shape), self.k, _size(self.k)
         if least <= max(size, 3 * k, _SMALL):
             U, _, Vh = torch.linalg.svd(constant.to_dense(), full_matrices=False)
             U, V = U[:, :k], Vh[:k].mH
@@ -330,7 +330,7 @@ def _check_hermitian(name: str, A: ls.SparseTensor) -> None:
 
 def _constant(name: str, A: ls.SparseTensor) -> ls.SparseTensor:
     """The matrix with entries near 1, which have to be finite."""
-    if not bool(A.values().isfinite().all()):
+    if not math.isfinite(greatest(A)) and not bool(A.values().isfinite().all()):  # the quicker of them first
         raise ls.FormatError(f"{name}: A ({A._facts()}) has entries that are infinite or NaN; expected finite ones")
     return scaled(A)[0]
 
@@ -343,3 +343,8 @@ def _quotients(A: Any, left: Tensor, right: Tensor) -> Tensor:
 
 def _within(name: str, A: ls.SparseTensor, tol: float | None) -> float:
     return max(torch.finfo(A.dtype).eps, 0.0 if tol is None else tolerance(name, "tol", tol))
+
+
+def _size(k: int) -> int:
+    """How many vectors a space holds: with fewer there are more products, with more they are orthogonalised longer."""
+    return max(2 * k + 1, k + 30)
