@@ -44,7 +44,7 @@ def take_part(input: Any, key: Any) -> Any:
 
 @implements(Tensor.__setitem__)
 def assign(input: Any, key: Any, value: Any) -> None:
-    """`input[key] = value` of a dense input; refused of a sparse one: patterns are shared and don't change."""
+    """`input[key] = value`; a sparse input takes only a number where a mask is true, as entries don't change in place."""
     if not is_sparse(input):
         if is_sparse(value):
             raise UnsupportedError(
@@ -53,11 +53,28 @@ def assign(input: Any, key: Any, value: Any) -> None:
             )
         input[_dense_key(input, key)] = value
         return
+    if isinstance(key, Tensor) and key.dtype == torch.bool and isinstance(value, NUMBERS):
+        _fill_where(input, key, value)
+        return
     raise UnsupportedError(
         "A[...] = x: the entries of an ls.SparseTensor don't change in place; use A.with_values(values) for other "
         "values, A.set_diag(values) or A.fill_diag(value) for a diagonal, torch.cat for other rows, "
         "A.masked_fill(mask[:, None], 0) for rows of zeros and A.masked_fill(mask, 0) for columns, or ls.from_coo"
     )
+
+
+def _fill_where(input: Tensor, mask: Tensor, value: complex) -> None:
+    """`input[mask] = value`: a mask of fewer dimensions stands for the first ones, where `masked_fill_` takes the last.
+
+    Raises:
+        IndexBoundsError: The mask has another shape than these dimensions.
+    """
+    if mask.ndim > input.ndim or mask.shape != input.shape[: mask.ndim]:
+        raise IndexBoundsError(
+            f"A[mask] = {value!r}: the mask has shape {tuple(mask.shape)} and A ({to_operand(input)}); expected a mask "
+            "of the shape of A, or of its first dimensions"
+        )
+    input.masked_fill_(mask.reshape(*mask.shape, *[1] * (input.ndim - mask.ndim)), value)
 
 
 def _dense_key(input: Tensor, key: Any) -> tuple[Any, ...]:

@@ -40,7 +40,7 @@ def reshape(input: Any, shape: Sequence[int]) -> Operand:
     if above is not None and parts is not None:
         return with_blocks(reshape(above, parts[0]), parts[1])
     ones = (1,) * (len(new) - len(old))
-    if ones and old and new == old + ones and not source.sparsity.traced:
+    if ones and old and new == old + ones and source.data is not None and not source.sparsity.traced:
         return source._replace(pattern=extended(source.sparsity, ones))
     return derive(source, ("reshape", new), lambda entries: entries.at(renumbered(entries, old, new), new))
 
