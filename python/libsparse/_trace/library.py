@@ -23,30 +23,37 @@ from libsparse._storage import packing
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from . import encoding
+from . import encoding, libraries
 from .patterns import Arrays, copied, count, fake_arrays, put_together
 
 # torch asks inspect for the module of a fake kernel, which resolves the paths of all modules unless it knows this one.
 inspect.modulesbyfile[__file__] = __name__
 
-_library = torch.library.Library("libsparse", "DEF")
 _PATTERN = "str format, SymInt[] shape, Tensor[] arrays"
+
+
+def _define(name: str, schema: str, **options: Any) -> torch.library.Library:
+    """The library of one operator, which is defined again where an import of the package has been interrupted."""
+    if name in libraries:
+        libraries.pop(name)._destroy()
+    library = libraries[name] = torch.library.Library("libsparse", "FRAGMENT")
+    library.define(name + schema, **options)
+    return library
 
 
 def define(schema: str, kernel: Callable[..., Any], fake: Callable[..., Any]) -> str:
     """Defines an operator; the function says how long its results are."""
-    name = schema.partition("(")[0]
-    _library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
-    _library.impl(name, kernel, "CPU")
-    torch.library.register_fake(f"libsparse::{name}", fake, lib=_library)
+    name, *rest = schema.partition("(")
+    library = _define(name, "".join(rest), tags=(torch.Tag.pt2_compliant_tag,))
+    library.impl(name, kernel, "CPU")
+    torch.library.register_fake(f"libsparse::{name}", fake, lib=library)
     return f"libsparse::{name}"
 
 
 def define_whole(kernel: Callable[..., Any]) -> None:
     """Defines the operator that makes a sparse tensor of plain ones: exported graphs have sparse results by it."""
-    name = "put_together"
-    _library.define(f"{name}({_PATTERN}, Tensor? values, Scalar fill, int[] block) -> Tensor")
-    _library.impl(name, kernel, "CompositeImplicitAutograd")
+    library = _define("put_together", f"({_PATTERN}, Tensor? values, Scalar fill, int[] block) -> Tensor")
+    library.impl("put_together", kernel, "CompositeImplicitAutograd")
 
 
 def _part(tensor: Any, name: str) -> Tensor:
@@ -55,9 +62,9 @@ def _part(tensor: Any, name: str) -> Tensor:
     return found
 
 
-_library.define("part(Tensor tensor, str name) -> Tensor")
+_parts = _define("part", "(Tensor tensor, str name) -> Tensor")
 for _key in ("Autograd", "Python"):  # above any other: fake kernels and gradients are those of the plain tensor
-    _library.impl("part", _part, _key)
+    _parts.impl("part", _part, _key)
 
 
 # Patterns ------------------------------------------------------------------------------------------------------
@@ -275,5 +282,5 @@ torch.library.register_autograd(
     ),
     _gradients,
     setup_context=_keep,
-    lib=_library,
+    lib=libraries["compute"],
 )
