@@ -44,7 +44,7 @@ def take_part(input: Any, key: Any) -> Any:
 
 @implements(Tensor.__setitem__)
 def assign(input: Any, key: Any, value: Any) -> None:
-    """`input[key] = value`; a sparse input takes only a number where a mask is true, as entries don't change in place."""
+    """`input[key] = value`; of a sparse input only a number where a mask is true, as entries don't change in place."""
     if not is_sparse(input):
         if is_sparse(value):
             raise UnsupportedError(
