@@ -179,3 +179,27 @@ def test_other_settings_make_other_bindings():
     kernel.prepared.clear()
     A, B = matrix(40, 40, 90), matrix(40, 40, 90)
     torch.testing.assert_close((A + B).to_dense(), A.to_dense() + B.to_dense())
+
+
+def test_the_second_computation_has_the_pattern_of_the_first():
+    for _ in range(6):
+        A, B = matrix(40, 40, 90), matrix(40, 40, 90)
+        first = A + B
+    again = A + B
+    assert again.pattern is first.pattern
+    torch.testing.assert_close(again, first)
+
+
+def test_patterns_at_the_address_of_one_that_is_gone():
+    A, results, addresses = matrix(40, 40, 90), [], set()
+    again = 0
+    for _ in range(60):
+        B = matrix(40, 40, 90)
+        again += id(B.pattern) in addresses
+        addresses.add(id(B.pattern))
+        results.append(A + B)
+        torch.testing.assert_close(results[-1].to_dense(), A.to_dense() + B.to_dense())
+        if len(results) % 2:
+            torch.testing.assert_close((A + B).to_dense(), A.to_dense() + B.to_dense())
+        del B
+    assert again

@@ -64,6 +64,7 @@ class Bindings:
     def add(self, call: Call, problem: Problem, operands: Sequence[Operand]) -> None:
         """Adds the binding of a call, if it can have one; operands are those of the call."""
         self._attempts += 1
+        self._finds = self._finds or call.finds
         outline = outline_of(problem, operands)
         if self._attempts <= _MOST and _may_bind(outline, call, problem, operands):
             binding = _bound(outline, call, problem, operands)

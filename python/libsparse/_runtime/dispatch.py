@@ -210,7 +210,8 @@ def prepare(problem: Problem, operands: Sequence[Operand], found: Call | None = 
     if (prepared := _kept(name, patterns)) is not None:
         return prepared
     kept, prepared = patterns[0].calls, Prepared(problem, operands, found)
-    if (earlier := patterns[0].begun.get(("problem", name))) is not None and (pattern := earlier()) is not None:
+    earlier = patterns[0].begun.get(("problem", name))
+    if earlier is not None and (pattern := earlier[0]()) is not None and earlier == _together(pattern, operands):
         prepared.know(pattern)
     for old, (_, refs) in list(kept.items()):
         if len(kept) >= _PREPARED_KEPT or any(ref() is None for ref in refs):
@@ -275,6 +276,11 @@ def build(
     return call
 
 
+def _together(result: Pattern, operands: Sequence[Operand]) -> tuple[weakref.ref[Pattern], ...]:
+    """References to the pattern of a result and those of its operands; equal only where all of these are alive."""
+    return weakref.ref(result), *[weakref.ref(o.pattern) for o in operands if o.pattern is not None]
+
+
 def _at_first(problem: Problem, operands: Sequence[Operand], name: tuple[Any, ...]) -> Result | None:
     """A result of a pattern that may never come back, so that little is kept; None where it has, or needs more."""
     pattern = next((o.pattern for o in operands if o.pattern is not None), None)
@@ -285,7 +291,7 @@ def _at_first(problem: Problem, operands: Sequence[Operand], name: tuple[Any, ..
             about, made = found
             data, seen = about.result(made, operands)
             if about.finder is not None:  # the next computation on the same operands has the same pattern
-                pattern.begun["problem", name] = weakref.ref(seen)
+                pattern.begun["problem", name] = _together(seen, operands)
             return data, seen
         like = likes.once(problem, operands)
         short = None if like is None or like.finds else like.direct_on(operands)
