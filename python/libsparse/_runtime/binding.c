@@ -38,11 +38,16 @@ static PyObject *n_pos, *n_crd, *rows_in_order;
 static Handle array_of(PyObject *pattern, enum content content, int level)
 {
 	Handle handle = NULL;
-	PyObject *arrays = content == ORDER ? PyObject_CallFunctionObjArgs(rows_in_order, pattern, NULL) : PyObject_GetAttr(pattern, content == POSITIONS ? n_pos : n_crd);
-	PyObject *array = arrays == NULL || content == ORDER ? arrays : PyTuple_GetItem(arrays, level);
+	PyObject *all, *array;
+	if (content == ORDER) {
+		all = array = PyObject_CallFunctionObjArgs(rows_in_order, pattern, NULL);
+	} else {
+		all = PyObject_GetAttr(pattern, content == POSITIONS ? n_pos : n_crd);
+		array = all == NULL ? NULL : PyTuple_GetItem(all, level);
+	}
 	if (array != NULL && tensor_from_object(array, &handle))
 		failed("a pattern's array is no tensor");
-	Py_XDECREF(arrays); /* the handle has its own reference */
+	Py_XDECREF(all); /* the handle has its own reference */
 	return handle;
 }
 
@@ -50,9 +55,10 @@ static Handle array_of(PyObject *pattern, enum content content, int level)
 static bool lay_out(const Binding *self, const Given *given, Direct *direct)
 {
 	int64_t count = 1;
+	const int64_t most = large_bytes / self->item - 1;
 	if (self->pattern_of >= 0) {
 		direct->ndim = 1, direct->shape[0] = given->size[self->pattern_of], direct->strides[0] = 1;
-		return true;
+		return direct->shape[0] <= most;
 	}
 	direct->ndim = self->ndim;
 	for (int64_t n = self->ndim; n-- > 0;) {
@@ -60,7 +66,7 @@ static bool lay_out(const Binding *self, const Given *given, Direct *direct)
 		const int64_t extent = given->extent[self->letter[mode]];
 		direct->shape[mode] = extent;
 		direct->strides[mode] = count;
-		if (__builtin_mul_overflow(count, extent > 0 ? extent : 1, &count) || count > large_bytes / self->item - 1)
+		if (__builtin_mul_overflow(count, extent > 0 ? extent : 1, &count) || count > most)
 			return false;
 	}
 	return true;
