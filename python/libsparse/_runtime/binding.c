@@ -5,8 +5,8 @@
  */
 #include "binding.h"
 
-/* What a slot is filled with: a number, the extent of an index, an array of a pattern, its rows by their lengths, the values of an operand, the result, or
- * how many threads there are. */
+/* What a slot is filled with: a number, the extent of an index, an array of a pattern, its rows by their lengths, the values of an operand, the
+ * result, or how many threads there are. */
 enum content { NUMBER, EXTENT, POSITIONS, COORDINATES, ORDER, VALUES, RESULT, THREADS };
 
 typedef struct {
@@ -225,8 +225,8 @@ static int read_fillings(Binding *self, PyObject *fillings)
 	return 0;
 }
 
-/* Binding(address of the kernel, operands, fillings, (indices, order, dtype and size of an element of the result), the operand with the pattern of the
- * result, Finder or None, tally of all calls, what `bind` returns) */
+/* Binding(address of the kernel, operands, fillings, (indices, order, dtype and size of an element of the result), the operand with the pattern of
+ * the result, Finder or None, tally of all calls, what `bind` returns) */
 static PyObject *binding_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
 	unsigned long long compute;

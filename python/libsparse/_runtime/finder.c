@@ -9,7 +9,8 @@
 #define MOST_BLOCKS 256 /* and one, whose offsets are handed on, on the stack */
 #define MOST_ARRAYS 16  /* of a result, and of room */
 
-/* An array of the result: the slot that has its address, and its length, the content of a slot, if any, and a number; dtype -1 where there is no array. */
+/* An array of the result: the slot that has its address, and its length, the content of a slot, if any, and a number; dtype -1 where there is no
+ * array. */
 typedef struct {
 	int place, source, dtype;
 	bool early; /* before entries are written */
