@@ -14,8 +14,8 @@ import (
 // Path splits a product into steps that compute temporaries, where that is cheaper than one loop nest over all
 // variables, as in A(i,j)*B(j,k)*x(k). It searches the ways to contract connected subsets of the operands, each subset by
 // one nest or in two parts, with the costs of sparse loop nests instead of dense operation counts; what only one operand
-// is summed over can be summed in that alone before, as the i in A(i,j)*x(j). A product that is best
-// in one nest is its own only step. The names of temporaries are added to names; cpu is as for Decide. If the result is to have the pattern of an
+// is summed over can be summed in that alone before, as the i in A(i,j)*x(j). Of many operands, pairs are contracted before.
+// A product that is best in one nest is its own only step. The names of temporaries are added to names; cpu is as for Decide. If the result is to have the pattern of an
 // operand, the last step reads that, or something else with its pattern: another pattern would have to be brought to it.
 func Path(a bind.Assignment, names map[string]bool, cpu string, pattern *index.Tensor) []*index.Assignment {
 	c, _ := ConstantsFor(cpu)
@@ -26,8 +26,9 @@ func Path(a bind.Assignment, names map[string]bool, cpu string, pattern *index.T
 	if pattern != nil && slices.Contains(a.Tensors(), pattern) {
 		p.pattern = a.Owner(pattern)
 	}
-	whole := p.find(p.all())
-	if whole.nest <= c.PathGain*whole.cost {
+	paired := len(p.operands) > c.PathOperands
+	whole := p.whole()
+	if whole == nil || !paired && whole.nest <= c.PathGain*whole.cost {
 		return []*index.Assignment{a.Assignment}
 	}
 	var steps []*index.Assignment
@@ -60,7 +61,9 @@ func factors(a *index.Assignment) ([]*index.Access, bool) {
 func Least(a bind.Assignment, cpu string) float64 {
 	c, _ := ConstantsFor(cpu)
 	if p := newPathSearch(a, c); p != nil {
-		return p.find(p.all()).cost
+		if whole := p.whole(); whole != nil {
+			return whole.cost
+		}
 	}
 	_, cost := newModel(a, c, Machine{}).search(c.PathExhaustive, math.Inf(1), nil)
 	return c.Step + cost.Sum()
@@ -114,11 +117,26 @@ func newPathSearch(a bind.Assignment, c *Constants) *pathSearch {
 		operands = append(operands, f)
 	}
 	alone := func(o *contraction) bool { return p.summed(o) != nil }
-	if n := len(operands); n < 2 || n > c.PathOperands || n == 2 && !slices.ContainsFunc(p.operands, alone) {
+	if n := len(operands); n < 2 || n > mostFactors || n == 2 && !slices.ContainsFunc(p.operands, alone) {
 		return nil
 	}
-	p.parts = newPartition(operands, c.PathSplits)
 	return p
+}
+
+// whole is the cheapest way to contract all operands; nil where there are too many, which can't be paired up.
+func (p *pathSearch) whole() *contraction {
+	if len(p.operands) > p.constants.PathOperands {
+		if !p.pairUp(p.constants.PathOperands) {
+			return nil
+		}
+		clear(p.sums)
+	}
+	operands := make([]index.Expr, len(p.operands))
+	for i, o := range p.operands {
+		operands[i] = o.result
+	}
+	p.parts = newPartition(operands, p.constants.PathSplits)
+	return p.find(p.all())
 }
 
 // largest is how many elements a dense temporary may have: as many as the operand with the most, or a million.

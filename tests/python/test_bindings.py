@@ -203,3 +203,27 @@ def test_patterns_at_the_address_of_one_that_is_gone():
             torch.testing.assert_close((A + B).to_dense(), A.to_dense() + B.to_dense())
         del B
     assert again
+
+
+@pytest.mark.parametrize("ndim", [3, 8, 9, 12])
+def test_tensors_of_many_dimensions_go_the_other_way(ndim):
+    shape = (2,) * ndim
+    for _ in range(6):
+        A, B = (ls.from_coo(torch.randint(0, 2, (ndim, 20)), torch.randn(20), shape) for _ in range(2))
+        torch.testing.assert_close((A + B).to_dense(), A.to_dense() + B.to_dense())
+        torch.testing.assert_close((A * B).to_dense(), A.to_dense() * B.to_dense())
+        torch.testing.assert_close(A.sum(-1), A.to_dense().sum(-1))
+        csf = A.to_format("csf")
+        torch.testing.assert_close((csf + B.to_format("csf")).to_dense(), A.to_dense() + B.to_dense())
+
+
+def test_problems_of_many_operands_go_the_other_way():
+    names = "abcdefghijklmnopqrs"
+    for count in (7, 8, 9, 18):
+        for _ in range(6):
+            A = matrix(4, 4, 9)
+            vectors = [torch.rand(3) for _ in range(count - 1)]
+            inputs = ["ab", *names[2 : count + 1]]
+            found = ls.einsum(",".join(inputs) + "->a", A, *vectors)
+            wanted = A.to_dense().sum(1) * torch.stack([v.sum() for v in vectors]).prod()
+            torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)

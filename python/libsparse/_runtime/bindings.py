@@ -100,7 +100,10 @@ def _may_bind(outline: Outline, call: Call, problem: Problem, operands: Sequence
     found, slots = call.kernel, call.kernel.slots
     special = problem.temporary or problem.windows or problem.shape or outline.across is not None
     changed = call.is_relaid or call.reads or call.plain is not None or slots.permutations
-    if special or changed or len(operands) > _MOST_OPERANDS or not is_native(found.compute):
+    if special or changed or native is None or not is_native(found.compute):
+        return False
+    modes = max([o.ndim for o in operands] + [len(problem.output)])
+    if modes > native.MOST_MODES or len(slots) > native.MOST_SLOTS or len(operands) > _MOST_OPERANDS:
         return False
     if len(slots.threads) != 1 or target.outgrown(blocks.LARGE):
         return False
