@@ -10,6 +10,18 @@ import (
 // mostFactors is how many operands a product may have for a path: sets of them are bits of a word.
 const mostFactors = 60
 
+// ofMany is the cheapest of one nest over all operands and a path of which pairs are the first steps; nil where these leave too many operands.
+func (p *pathSearch) ofMany() *contraction {
+	_, _, nest := p.price(p.all(), p.operands, math.Inf(1))
+	if !p.pairUp(p.constants.PathOperands) {
+		return nil
+	}
+	clear(p.sums)
+	whole := p.search()
+	whole.nest, whole.cost = nest, min(nest, whole.cost)
+	return whole
+}
+
 // pairUp contracts pairs of operands until there are few enough for a search, each time the pair whose result is smallest beside what goes into it, and of
 // several such pairs the cheapest. Operands that own the pattern of the result stay as they are. It reports whether there are few enough then.
 func (p *pathSearch) pairUp(most int) bool {

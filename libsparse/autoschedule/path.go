@@ -26,9 +26,8 @@ func Path(a bind.Assignment, names map[string]bool, cpu string, pattern *index.T
 	if pattern != nil && slices.Contains(a.Tensors(), pattern) {
 		p.pattern = a.Owner(pattern)
 	}
-	paired := len(p.operands) > c.PathOperands
 	whole := p.whole()
-	if whole == nil || !paired && whole.nest <= c.PathGain*whole.cost {
+	if whole == nil || whole.nest <= c.PathGain*whole.cost {
 		return []*index.Assignment{a.Assignment}
 	}
 	var steps []*index.Assignment
@@ -126,11 +125,13 @@ func newPathSearch(a bind.Assignment, c *Constants) *pathSearch {
 // whole is the cheapest way to contract all operands; nil where there are too many, which can't be paired up.
 func (p *pathSearch) whole() *contraction {
 	if len(p.operands) > p.constants.PathOperands {
-		if !p.pairUp(p.constants.PathOperands) {
-			return nil
-		}
-		clear(p.sums)
+		return p.ofMany()
 	}
+	return p.search()
+}
+
+// search is the cheapest way to contract all operands, of which there are few.
+func (p *pathSearch) search() *contraction {
 	operands := make([]index.Expr, len(p.operands))
 	for i, o := range p.operands {
 		operands[i] = o.result
