@@ -14,7 +14,6 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._lang import dtypes
 from libsparse._lang.errors import FormatError, ShapeError, ToolchainError
-from libsparse._runtime import likes
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Einsum, Operand, Problem, product
 from libsparse._storage import checks, memory, ordinary, sorting, threads, validate
@@ -138,7 +137,7 @@ def to_dense(source: Operand, dtype: torch.dtype | None = None) -> Tensor:
         return stored.clone(memory_format=torch.contiguous_format)
     memory.check(size, values.element_size(), f"a dense tensor of shape {tuple(pattern.shape)}", "keep it sparse")
     compiled = source.fill == 0 and values.dtype in dtypes.CODES and pattern.ndim <= MODES
-    if compiled and _is_plain(operand) and (size >= _LARGE or likes.pays((to_dense, pattern.format, values.dtype))):
+    if size >= _LARGE and compiled and _is_plain(operand):
         try:
             return tape.compute(_copied_densely(pattern.ndim), [operand])[0]
         except ToolchainError:  # there is no compiler, and torch can do it, too

@@ -104,7 +104,7 @@ _on_few: dict[Hashable, int] = {}  # how often each function has been called on 
 def pays(function: Hashable) -> bool:
     """Whether a function of few entries has been called so often that its kernel would have paid for its compilation.
 
-    A call by the kernel takes 0.1 to 0.5 ms less, and to compile it, once for all processes, some 100 ms.
+    A call by the kernel takes half a millisecond less; to compile it takes as long as a hundred of these.
     """
     _on_few[function] = calls = _on_few.get(function, 0) + 1
     return calls > 100
