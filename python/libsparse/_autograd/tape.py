@@ -19,7 +19,7 @@ from libsparse._lang.records import NamedTuple
 from libsparse._runtime import dispatch, notes, repeats
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._runtime.steps import Result
-from libsparse._storage import ordinary
+from libsparse._storage import memory, ordinary
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.pattern import Pattern
 
@@ -329,7 +329,7 @@ class Function(torch.autograd.Function):
         node: Node = ctx.node
         count = len(node.patterns)
         saved: tuple[Any, ...] = ctx.saved_tensors if node.reads_operands else (None,) * count
-        grad = (grad if grad.layout is torch.strided else grad.to_dense()).resolve_conj().resolve_neg()
+        grad = memory.elements(grad if grad.layout is torch.strided else grad.to_dense())
         grad = grad if node.pattern is None else grad.contiguous()
         kept: Any = saved[count:] if len(saved) > count + 1 else saved[count] if len(saved) > count else None
         return None, *node.gradients(saved[:count], kept, grad, ctx.needs_input_grad[1:])

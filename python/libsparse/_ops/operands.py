@@ -15,7 +15,7 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._runtime import promotion
 from libsparse._runtime.problem import Operand
-from libsparse._storage import ordinary, packing, sorting
+from libsparse._storage import memory, ordinary, packing, sorting
 from libsparse._storage.fakes import is_one
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -55,7 +55,7 @@ def to_operand(value: Any, name: int | str = 0) -> Operand:
         return layouts.read(value)
     if not value.is_cpu and not value.is_meta:
         raise UnsupportedError(f"operand {name} is on {value.device}; libsparse computes on the CPU, use .cpu()")
-    return Operand(None, value.resolve_conj().resolve_neg())
+    return Operand(None, memory.elements(value))
 
 
 def plain_number(value: Any) -> Any:

@@ -239,6 +239,6 @@ def short(a: Any, b: Any) -> Tensor | None:
         return None
     # A bool times a bool is a count, of another dtype.
     alike = b.dtype is not torch.bool if values is None else values.dtype == b.dtype
-    if not fits or not alike or source.fill != 0 or b.is_neg() or b.is_conj():
+    if not fits or not alike or source.fill != 0 or b.is_neg() or b.is_conj() or b._is_zerotensor():
         return None
     return prepared_products.multiply(pattern, values, b)

@@ -58,6 +58,15 @@ def address(array: Tensor) -> int:
     return found
 
 
+def elements(tensor: Tensor) -> Tensor:
+    """The tensor with its elements in memory, not conjugated or negated as they are read.
+
+    Formulas of torch's gradients have zeros without memory, too (`torch._efficientzerotensor`), which get some here.
+    """
+    read = tensor.resolve_conj().resolve_neg()
+    return read.clone() if read._is_zerotensor() else read
+
+
 def available() -> int:
     """The bytes that this process can take without swapping, by the system, its cgroups and its own limit."""
     return max(0, min([_system(), _address_space(), *cgroups(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]))

@@ -20,7 +20,7 @@ from libsparse._ops.operands import check_devices
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._runtime.requests import to_request
 from libsparse._runtime.steps import Chain, Result
-from libsparse._storage import statistics
+from libsparse._storage import memory, statistics
 from libsparse._storage.pattern import Pattern
 
 from . import encoding, library
@@ -58,7 +58,7 @@ def _flops(problem: str, formats: Any, shape: Any, arrays: Any, values: Any, *, 
 
 
 def _resolved(operand: Operand) -> Operand:
-    return operand if operand.data is None else operand.with_data(operand.data.resolve_conj().resolve_neg())
+    return operand if operand.data is None else operand.with_data(memory.elements(operand.data))
 
 
 def _called(problem: Problem, operands: Sequence[Operand]) -> Result:
