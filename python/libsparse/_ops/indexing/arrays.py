@@ -217,3 +217,51 @@ def named_blocks(key: Key, sizes: Sequence[int]) -> Key | None:
         else:
             return None
     return Key({}, slices, indices, shape, key.dims)
+
+
+def covering_blocks(key: Key, sizes: Sequence[int], shape: Sequence[int]) -> tuple[Key, Key] | None:
+    """The key of the blocks that hold what a key of elements names, and the key of these elements among those blocks.
+
+    Args:
+        key: A key of elements.
+        sizes: The extents of a block.
+        shape: How many blocks there are along each mode.
+
+    Returns:
+        None where they are all blocks, or none.
+    """
+    if ordinary.in_transform() is not None:
+        return None
+    slices: dict[int, Slice] = {}
+    indices: dict[int, Tensor] = {}
+    counts = []
+    inner = key._replace(picks=dict(key.picks), slices=dict(key.slices), indices=dict(key.indices))
+    for mode, size in enumerate(sizes):
+        if mode in key.indices:
+            listed = key.indices[mode]
+            if type(listed) not in PLAIN or is_fake(listed) or not listed.numel():
+                return None
+            named, place = torch.unique(listed // size, return_inverse=True)
+            first, count = int(named[0]), int(named[-1] - named[0]) + 1
+            if not indices:
+                indices[mode], count = named, named.numel()
+                inner.indices[mode] = place * size + listed % size
+            else:  # two lists would name pairs of blocks
+                slices[mode] = Slice(first, 1, count)
+                inner.indices[mode] = listed - first * size
+        else:
+            start, step, length = key.slices[mode] if mode in key.slices else Slice(key.picks[mode], 1, 1)
+            if not length:
+                return None
+            first = start // size
+            count = (start + step * (length - 1)) // size - first + 1
+            slices[mode] = Slice(first, 1, count)
+            if mode in key.picks:
+                inner.picks[mode] = start - first * size
+            else:
+                inner.slices[mode] = Slice(start - first * size, step, length)
+        counts.append(count)
+    if counts == list(shape):
+        return None
+    dims = tuple([INDEX if mode in indices else mode for mode in range(len(sizes))])
+    return Key({}, slices, indices, tuple([named.numel() for named in indices.values()]), dims), inner

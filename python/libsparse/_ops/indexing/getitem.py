@@ -20,7 +20,17 @@ from libsparse._storage import packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
-from .arrays import Inner, above_blocks, block_sizes, in_blocks, named_blocks, of_blocks, split, with_blocks
+from .arrays import (
+    Inner,
+    above_blocks,
+    block_sizes,
+    covering_blocks,
+    in_blocks,
+    named_blocks,
+    of_blocks,
+    split,
+    with_blocks,
+)
 from .columns import select_box, select_columns
 from .copied_rows import copies, first_rows, listed_rows
 from .entries import (
@@ -233,10 +243,19 @@ def _of_arrays(source: Operand, above: Operand, outer: Key, inner: Inner) -> Ope
 @torch.inference_mode(False)
 def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
     sizes = block_sizes(pattern)
-    named = None if sizes is None else named_blocks(key, sizes)
-    if named is not None and (blocks := of_blocks(pattern)) is not None:
+    blocks = None if sizes is None else of_blocks(pattern)
+    if sizes is None or blocks is None:
+        return _of_entries(pattern, key, itemsize)
+    named = named_blocks(key, sizes)
+    if named is not None:
         return in_blocks(_selection(blocks, named, itemsize), pattern)
-    return _of_entries(pattern, key, itemsize)
+    covering = covering_blocks(key, sizes, blocks.shape)
+    if covering is None:
+        return _of_entries(pattern, key, itemsize)
+    outer, key = covering
+    covered = in_blocks(_selection(blocks, outer, itemsize), pattern)
+    found = _of_entries(covered.pattern, key, itemsize)
+    return found if covered.source is None else found.after(covered.source)
 
 
 def _of_entries(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
