@@ -17,7 +17,7 @@ from libsparse._ops.assemble import to_format
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
-from libsparse._storage import boxes, memory, packing, sorting, threads
+from libsparse._storage import boxes, memory, packing, padding, sorting, threads
 from libsparse._storage.conversion import Conversion, taken
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format, default_format
@@ -83,8 +83,13 @@ def kept_format(format: Format, shape: Sequence[int]) -> Format:
 
 @torch.inference_mode(False)
 def pack(entries: Entries, format: Format, itemsize: int = 8) -> Conversion:
-    """The pattern of distinct entries in a format, as far as that is for such extents, and how values get there."""
+    """The pattern of distinct entries in a format, and how values get there.
+
+    A format that isn't for such extents, or would be next to only padding, is replaced by one without.
+    """
     format = format.fitting(entries.shape)
+    if format.writable != format and not padding.suits(format, entries.shape, entries.coords):
+        format = format.writable
     built_in = format if format.writable == format else format.compressed
     coords = [entries.coords[mode] for mode in built_in.order]
     extents = [entries.shape[mode] for mode in built_in.order]
