@@ -16,7 +16,6 @@ from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
 from libsparse._ops.operands import broadcasts, is_sparse, is_tensor
 from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
-from libsparse._storage import packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
@@ -34,7 +33,6 @@ from .arrays import (
 from .columns import select_box, select_columns
 from .copied_rows import copies, first_rows, listed_rows
 from .entries import (
-    Entries,
     carry,
     carry_kept,
     entries_of,
@@ -46,8 +44,9 @@ from .entries import (
     unravel,
     wrap,
 )
-from .keys import INDEX, NEW, Key, Slice, bounded, checked, in_range, parse, true_elements
-from .rows import listed_alone, outer_rows, ragged, rows_alone, select_rows, selectable, sliced_alone
+from .keys import INDEX, Key, Slice, bounded, checked, in_range, parse, true_elements
+from .named_entries import bools, filtered, joined, placed
+from .rows import listed_alone, outer_rows, rows_alone, select_rows, selectable, sliced_alone
 from .single_rows import single
 
 
@@ -283,68 +282,10 @@ def _of_entries(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
     if rows_of is not None:
         places = rows_of if entries.places is None else rows_of.index_select(0, entries.places)
         entries = entries._replace(places=places)
-    entries = _filtered(entries, key)
+    entries = filtered(entries, key)
     owner = None if owner_mode is None else entries.coords[owner_mode]
     if key.indices:
-        entries, owner = _joined(entries, key)
+        entries, owner = joined(entries, key)
     elif owner is None and INDEX in key.dims:  # of bools alone
-        entries, owner = _bools(entries, key)
-    return pack(_placed(entries, key, owner), kept_format(format, key.shape), itemsize)
-
-
-def _filtered(entries: Entries, key: Key) -> Entries:
-    """The entries within the slices and at the picks of a key."""
-    tests = [entries.coords[mode] == place for mode, place in key.picks.items()]
-    for mode, (start, step, count) in key.slices.items():
-        coord = entries.coords[mode]
-        if start > 0:
-            tests.append(coord >= start)
-        if start + step * count < entries.shape[mode]:
-            tests.append(coord < start + step * count)
-        if step > 1:
-            tests.append((coord - start) % step == 0)
-    if not tests:
-        return entries
-    mask = tests[0]
-    for test in tests[1:]:
-        mask = mask & test
-    return entries.keep(mask)
-
-
-def _joined(entries: Entries, key: Key) -> tuple[Entries, Tensor]:
-    """Each entry once for every place of the indices that names it, and these places."""
-    modes = list(key.indices)
-    extents = [entries.shape[mode] for mode in modes]
-    wanted, present = [key.indices[mode] for mode in modes], [entries.coords[mode] for mode in modes]
-    here, there = packing.comparable_keys(present, wanted, extents)
-    there, order = torch.sort(there)
-    if len(modes) == 1 and extents[0] <= 4 * entries.nnz:  # a table of all coordinates is shorter than a search
-        first = packing.starts(there, extents[0], torch.int64)
-        low, high = first.index_select(0, here), first[1:].index_select(0, here)
-    else:
-        low, high = torch.searchsorted(there, here), torch.searchsorted(there, here, right=True)
-    _, numbers, places = ragged(low, high)
-    return entries.take(numbers), order.index_select(0, places)
-
-
-def _bools(entries: Entries, key: Key) -> tuple[Entries, Tensor]:
-    """All entries or none, as a bool in a key says."""
-    if not torch.Size(key.index_shape).numel():
-        entries = entries.take(torch.empty(0, dtype=torch.int64, device="cpu"))
-    return entries, torch.zeros(entries.nnz, dtype=torch.int64, device="cpu")
-
-
-def _placed(entries: Entries, key: Key, owner: Tensor | None) -> Entries:
-    """The entries at their coordinates in the result; `owner` is the place of the indices that named each."""
-    coords: list[Tensor] = []
-    for dim in key.dims:
-        if dim == NEW:
-            coords.append(torch.zeros(entries.nnz, dtype=torch.int64, device="cpu"))
-        elif dim == INDEX:
-            assert owner is not None
-            coords += unravel(owner, key.index_shape)
-        else:
-            start, step, _ = key.slices[dim]
-            coord = entries.coords[dim] - start if start else entries.coords[dim]
-            coords.append(coord if step == 1 else torch.div(coord, step, rounding_mode="floor"))
-    return entries.at(coords, key.shape)
+        entries, owner = bools(entries, key)
+    return pack(placed(entries, key, owner), kept_format(format, key.shape), itemsize)
