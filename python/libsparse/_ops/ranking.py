@@ -38,9 +38,9 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
         IndexBoundsError: There is no such dimension, or `k` is not from 0 to its extent.
         DtypeError: `k` is no int, or the values have no order.
     """
-    groups = _along(input, dim, "topk")
+    groups = along(input, dim, "topk")
     count = _number(groups, k, "topk", least=0)
-    return torch.return_types.topk(_ranked(groups, range(count), bool(largest)))
+    return torch.return_types.topk(ranked(groups, torch.arange(count, device="cpu")[None], count, bool(largest)))
 
 
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
@@ -59,15 +59,15 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
         IndexBoundsError: There is no such dimension, or `k` is not from 1 to its extent.
         DtypeError: `k` is no int, or the values have no order.
     """
-    groups = _along(input, dim, "kthvalue")
+    groups = along(input, dim, "kthvalue")
     rank = _number(groups, k, "kthvalue", least=1) - 1
-    values, indices = _ranked(groups, range(rank, rank + 1), False)
-    (along,) = groups.dims
-    shaped = [groups.shaped(found.squeeze(along), keepdim) for found in (values, indices)]
+    values, indices = ranked(groups, torch.tensor([[rank]], device="cpu"), rank + 1)
+    (place,) = groups.dims
+    shaped = [groups.shaped(found.squeeze(place), keepdim) for found in (values, indices)]
     return torch.return_types.kthvalue((shaped[0], shaped[1]))
 
 
-def _along(input: Any, dim: Any, name: str) -> Groups:
+def along(input: Any, dim: Any, name: str) -> Groups:
     """The elements of a tensor in groups along one dimension; values of these have an order."""
     try:
         dim = operator.index(dim)
@@ -98,17 +98,25 @@ def _number(groups: Groups, k: Any, name: str, least: int) -> int:
     return count
 
 
-def _ranked(groups: Groups, wanted: range, descending: bool) -> tuple[Tensor, Tensor]:
-    """The elements of each group at a range of ranks, and their coordinates.
+def ranked(groups: Groups, ranks: Tensor, stop: int, descending: bool = False) -> tuple[Tensor, Tensor]:
+    """The elements of each group at some ranks, and their coordinates.
 
     Elements that are not stored are equal, so that they stand side by side in the order of a group: only stored ones
     are sorted, and their block is put behind those that are equal to the fill value or before it.
+
+    Args:
+        groups: The elements, along one dimension.
+        ranks: From 0, int64, (1, n) for all groups or (groups, n).
+        stop: One more than the greatest rank.
+        descending: Whether they are counted from the greatest; NaN is greater than all others.
+
+    Returns:
+        Two dense tensors of the shape of the tensor, with n in place of the dimension's extent.
     """
     source, entries = groups.source, groups.entries
-    (along,) = groups.dims
+    (dim,) = groups.dims
     extents = [source.shape[d] for d in groups.kept]
-    rows = _fitting(groups, wanted)
-    ranks = torch.arange(wanted.start, wanted.stop, device="cpu")
+    rows = _fitting(groups, ranks.shape[1], stop)
     group, coords, places = _by_groups(groups, rows)
     starts = packing.starts(group, rows, torch.int64)
     stored = starts.diff()[:, None]
@@ -116,8 +124,8 @@ def _ranked(groups: Groups, wanted: range, descending: bool) -> tuple[Tensor, Te
 
     keys = entries.detach()
     keys = keys if places is None else keys.index_select(0, places)
-    few = len(wanted) == wanted.stop or rows * wanted.stop <= 2 * keys.numel()
-    led = _leading(keys, starts, wanted.stop, descending, fill) if few else None
+    few = ranks.shape[1] == stop or rows * stop <= 2 * keys.numel()
+    led = _leading(keys, starts, stop, descending, fill) if few else None
     order, begins, first = _sorted(keys, group, starts, descending, fill) if led is None else led
     begins, first = begins[:, None], first[:, None]
     absent = groups.extent - stored
@@ -129,9 +137,9 @@ def _ranked(groups: Groups, wanted: range, descending: bool) -> tuple[Tensor, Te
     found = torch.cat([entries, fill[None]])[chosen if places is None else torch.cat([places, nowhere])[chosen]]
     own = torch.cat([coords, nowhere])[chosen]
     if led is None or bool(inside.any()):
-        lacking = _absent(group, coords, starts[:-1, None], torch.where(inside, ranks - first, 0), wanted.stop)
+        lacking = _absent(group, coords, starts[:-1, None], torch.where(inside, ranks - first, 0), stop)
         own = torch.where(inside, lacking, own)
-    return _placed(found, extents, along), _placed(own, extents, along)
+    return _placed(found, extents, dim), _placed(own, extents, dim)
 
 
 def _leading(
@@ -174,19 +182,19 @@ def _sorted(
     return order, starts[:-1], first
 
 
-def _fitting(groups: Groups, wanted: range) -> int:
-    """The number of groups, whose elements at a range of ranks fit into memory and can be numbered in int64.
+def _fitting(groups: Groups, count: int, stop: int) -> int:
+    """The number of groups, of which so many elements fit into memory, and those before a rank are counted by int64.
 
     Raises:
         FormatError: They don't fit.
         UnsupportedError: They can't.
     """
     rows = math.prod(groups.source.shape[d] for d in groups.kept)
-    subject = f"{rows * len(wanted)} elements of a tensor ({groups.source}) with their coordinates"
-    memory.check(rows * len(wanted), 32, subject, "ask for fewer, or for parts of the tensor")
-    if rows * (wanted.stop + 1) >= 1 << 63:
+    subject = f"{rows * count} elements of a tensor ({groups.source}) with their coordinates"
+    memory.check(rows * count, 32, subject, "ask for fewer, or for parts of the tensor")
+    if rows * (stop + 1) >= 1 << 63:
         raise UnsupportedError(
-            f"the first {wanted.stop} elements in each of {rows} groups of a tensor ({groups.source}) can't be "
+            f"the first {stop} elements in each of {rows} groups of a tensor ({groups.source}) can't be "
             "numbered in int64; ask for fewer, or for parts of the tensor"
         )
     return rows

@@ -63,19 +63,12 @@ _OURS = {
     ),
     **dict.fromkeys(["cholesky", "cholesky_solve", "tensorsolve"], "ls.linalg.solve(A, b)"),
     **dict.fromkeys(["eigh", "eigvalsh", "eig", "eigvals"], "ls.linalg.eigsh(A)"),
-    **dict.fromkeys(["svd", "svdvals", "pca_lowrank"], "ls.linalg.svds(A)"),
+    **dict.fromkeys(["svd", "svdvals"], "ls.linalg.svds(A)"),
     "lstsq": "scipy.sparse.linalg.lsqr(A.as_linear_operator(), b)",
     **dict.fromkeys(["sort", "argsort", "msort"], "A.topk(k, dim) for the k greatest elements, in their order"),
     "eye": "A.copy_(torch.eye(*A.shape).sparse_mask(A)) in place of torch.nn.init.eye_(A)",
-    "median": "A.kthvalue((n + 1) // 2, dim) for the medians of n elements each",
-    "cdist": "(A * A).sum(1)[:, None] + (B * B).sum(1) - 2 * ls.matmul(A, B.T, format='dense') for squared distances",
-    "pairwise_distance": "(A - B).norm(dim=1)",
-    **dict.fromkeys(["index_add", "index_add_"], "x + S @ A with S = ls.from_coo((index, row), ones, shape)"),
-    "index_fill": "A.masked_fill(mask[:, None], 0) for rows, A.masked_fill(mask, 0) for columns",
-    **dict.fromkeys(["gather", "take_along_dim"], "A[rows, columns]"),
+    "index_add_": "A.index_add(dim, index, source)",
     "embedding": "A[ids] for rows of A, which are sparse",
-    "multinomial": "A.map(lambda v: v / torch.empty_like(v).exponential_()).argmax(1) for one draw a row",
-    "pad": "ls.from_coo(A.indices(), A.values(), shape) for more rows and columns behind the last",
 }
 """What there is in place of functions that are torch's alone, by their names without that of the module."""
 

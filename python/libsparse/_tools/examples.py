@@ -65,7 +65,8 @@ backward \
 baddbmm | torch.ones(1, 2, 2).{name}(A[None], x[None]).tolist() -> [[[3.0, 3.0], [2.0, 2.0]]]
 baddbmm_ | torch.ones(1, 2, 2).{base}(A[None], x[None]).tolist() -> [[[3.0, 3.0], [2.0, 2.0]]]
 bernoulli bernoulli_ | A.{name}(1.0).values().tolist() -> [1.0, 1.0]
-bfloat16 | A.{name}().dtype -> torch.bfloat16
+bfloat16 bool byte cdouble cfloat char double float half int long short \
+    | A.{name}().dtype == torch.ones(1).{name}().dtype -> True
 bitwise_and bitwise_or gcd lcm | I.{name}(I).to_dense().tolist() -> [[0, 2], [1, 0]]
 bitwise_and_ bitwise_or_ gcd_ lcm_ | I.clone().{name}(I).to_dense().tolist() -> [[0, 2], [1, 0]]
 bitwise_left_shift | I.{name}(1).to_dense().tolist() -> [[0, 4], [2, 0]]
@@ -77,16 +78,11 @@ bitwise_right_shift_ | I.clone().{name}(1).to_dense().tolist() -> [[0, 1], [0, 0
 bitwise_xor | I.{name}(I).to_dense().tolist() -> [[0, 0], [0, 0]]
 bitwise_xor_ | I.clone().{name}(I).to_dense().tolist() -> [[0, 0], [0, 0]]
 bmm | A[None].{name}(x[None]).tolist() -> [[[2.0, 2.0], [1.0, 1.0]]]
-bool | A.{name}().dtype -> torch.bool
 broadcast_to | A[:, :1].{name}((2, 2)).to_dense().tolist() -> [[0.0, 0.0], [1.0, 1.0]]
-byte | A.{name}().dtype -> torch.uint8
 cauchy_ clone coalesce conj conj_physical contiguous cpu detach exponential_ log_normal_ normal_ positive random_ \
 resolve_conj resolve_neg uniform_ \
     | A.{name}().nnz -> 2
 ccol_indices | A.to_format("csc").{name}().tolist() -> [0, 1, 2]
-cdouble | A.{name}().dtype -> torch.complex128
-cfloat | A.{name}().dtype -> torch.complex64
-char | A.{name}().dtype -> torch.int8
 chunk | [part.shape for part in A.{name}(2)] -> [torch.Size([1, 2]), torch.Size([1, 2])]
 clamp clip | A.{name}(0, 1).to_dense().tolist() -> [[0.0, 1.0], [1.0, 0.0]]
 clamp_ clip_ | A.clone().{name}(0, 1).to_dense().tolist() -> [[0.0, 1.0], [1.0, 0.0]]
@@ -99,9 +95,10 @@ col_indices | A.{name}().tolist() -> [1, 0]
 conj_physical_ detach_ | A.clone().{name}().nnz -> 2
 coo | [part.tolist() for part in A.{name}()] -> [[0, 1], [1, 0], [2.0, 1.0]]
 copy_ | A.{name}(A * 2).values().tolist() -> [4.0, 2.0]
-copysign | A.{name}(-1).values().tolist() -> [-2.0, -1.0]
-copysign_ | A.clone().{name}(-1).values().tolist() -> [-2.0, -1.0]
+copysign copysign_ | A.clone().{name}(-1).values().tolist() -> [-2.0, -1.0]
+corrcoef | A.{name}().tolist() -> [[1.0, -1.0], [-1.0, 1.0]]
 count_nonzero | A.{name}() -> tensor(2)
+cov | A.{name}().tolist() -> [[2.0, -1.0], [-1.0, 0.5]]
 crd | A.{name}(1).tolist() -> [1, 0]
 crow_indices | A.{name}().tolist() -> [0, 1, 2]
 csc | [part.tolist() for part in A.{name}()] -> [[0, 1, 2], [1, 0], [1.0, 2.0]]
@@ -113,11 +110,11 @@ device | A.{name} -> device(type='cpu')
 diag diagonal | A.{name}(1).to_dense().tolist() -> [2.0]
 diag_embed | A.{name}().shape -> torch.Size([2, 2, 2])
 diagflat | A.{name}().shape -> torch.Size([4, 4])
+diff | A.{name}().to_dense().tolist() -> [[2.0], [-1.0]]
 dist | A.{name}(A).item() -> 0.0
 div divide true_divide | A.{name}(A).to_dense().tolist() -> [[nan, 1.0], [1.0, nan]]
 div_ divide_ true_divide_ | A.clone().{name}(A).to_dense().tolist() -> [[nan, 1.0], [1.0, nan]]
 dot inner | A[0].{name}(torch.ones(2)).item() -> 2.0
-double | A.{name}().dtype -> torch.float64
 dtype | A.{name} -> torch.float32
 eq ge greater_equal isclose le less_equal | A.{name}(A).to_dense().tolist() -> [[True, True], [True, True]]
 eq_ ge_ greater_equal_ le_ less_equal_ | A.clone().{name}(A).to_dense().tolist() -> [[1.0, 1.0], [1.0, 1.0]]
@@ -130,7 +127,6 @@ flatten ravel | A.{name}().shape -> torch.Size([4])
 flip | A.{name}(1).to_dense().tolist() -> [[2.0, 0.0], [0.0, 1.0]]
 fliplr rot90 | A.{name}().to_dense().tolist() -> [[2.0, 0.0], [0.0, 1.0]]
 flipud | A.{name}().to_dense().tolist() -> [[1.0, 0.0], [0.0, 2.0]]
-float | A.{name}().dtype -> torch.float32
 float_power pow | A.{name}(2).to_dense().tolist() -> [[0.0, 4.0], [1.0, 0.0]]
 float_power_ pow_ | A.clone().{name}(2).to_dense().tolist() -> [[0.0, 4.0], [1.0, 0.0]]
 floor_divide | A.{name}(2).to_dense().tolist() -> [[0.0, 1.0], [0.0, 0.0]]
@@ -138,6 +134,7 @@ floor_divide_ | A.clone().{name}(2).to_dense().tolist() -> [[0.0, 1.0], [0.0, 0.
 fmod remainder | A.{name}(2).to_dense().tolist() -> [[0.0, 0.0], [1.0, 0.0]]
 fmod_ remainder_ | A.clone().{name}(2).to_dense().tolist() -> [[0.0, 0.0], [1.0, 0.0]]
 format | A.{name} -> Format('csr')
+gather | A.{name}(1, torch.tensor([[1, 1], [0, 1]])).tolist() -> [[2.0, 2.0], [1.0, 0.0]]
 geometric_ | A.{name}(0.5).nnz -> 2
 ger outer | A[0].{name}(A[1]).to_dense().tolist() -> [[0.0, 0.0], [2.0, 0.0]]
 get_device | A.{name}() -> -1
@@ -147,13 +144,13 @@ grad_fn | A.{name} is None -> True
 greater gt less logical_xor lt ne not_equal | A.{name}(A).to_dense().tolist() -> [[False, False], [False, False]]
 greater_ gt_ less_ logical_xor_ lt_ ne_ not_equal_ sub_ subtract_ \
     | A.clone().{name}(A).to_dense().tolist() -> [[0.0, 0.0], [0.0, 0.0]]
-half | A.{name}().dtype -> torch.float16
-heaviside | A.{name}(torch.tensor(0.0)).nnz -> 2
-heaviside_ | A.clone().{name}(torch.tensor(0.0)).nnz -> 2
+heaviside heaviside_ | A.clone().{name}(torch.tensor(0.0)).nnz -> 2
+histc | A.{name}(2).tolist() -> [2.0, 2.0]
 igamma igammac | Q.{name}(Q).nnz -> 2
 igamma_ igammac_ | Q.clone().{name}(Q).nnz -> 2
+index_fill index_fill_ | A.clone().{name}(0, torch.tensor([1]), 0).to_dense().tolist() -> [[0.0, 2.0], [0.0, 0.0]]
+index_add index_add_ | A.clone().{name}(0, torch.tensor([1]), A[1:]).to_dense().tolist() -> [[0.0, 2.0], [2.0, 0.0]]
 index_select | A.{name}(0, torch.tensor([1])).to_dense().tolist() -> [[1.0, 0.0]]
-int | A.{name}().dtype -> torch.int32
 is_coalesced | A.{name}() -> True
 is_cpu | A.{name} -> True
 is_meta | A.to("meta").{name} -> True
@@ -165,8 +162,7 @@ is_sparse requires_grad | A.{name} -> False
 item | A[:1, 1:].{name}() -> 2.0
 kron | A.{name}(ls.eye(2)).shape -> torch.Size([4, 4])
 kthvalue | A.{name}(2).values.tolist() -> [2.0, 1.0]
-ldexp | A.{name}(torch.tensor(1)).to_dense().tolist() -> [[0.0, 4.0], [2.0, 0.0]]
-ldexp_ | A.clone().{name}(torch.tensor(1)).to_dense().tolist() -> [[0.0, 4.0], [2.0, 0.0]]
+ldexp ldexp_ | A.clone().{name}(torch.tensor(1)).to_dense().tolist() -> [[0.0, 4.0], [2.0, 0.0]]
 lerp | A.{name}(A, 0.5).to_dense().tolist() -> [[0.0, 2.0], [1.0, 0.0]]
 lerp_ | A.clone().{name}(A, 0.5).to_dense().tolist() -> [[0.0, 2.0], [1.0, 0.0]]
 log_softmax | A.{name}(1).to_dense().tolist() -> [[0.0, 0.0], [0.0, 0.0]]
@@ -175,7 +171,6 @@ logical_and_ logical_or_ | A.clone().{name}(A).to_dense().tolist() -> [[0.0, 1.0
 logical_not | A.{name}().to_dense().tolist() -> [[True, False], [False, True]]
 logical_not_ | A.clone().{name}().to_dense().tolist() -> [[1.0, 0.0], [0.0, 1.0]]
 logsumexp | A.{name}(1).tolist() -> [2.1269280910491943, 1.31326162815094]
-long | A.{name}().dtype -> torch.int64
 map | A.{name}(torch.square).values().tolist() -> [4.0, 1.0]
 masked_fill | A.{name}(A > 1, 5.0).to_dense().tolist() -> [[0.0, 5.0], [1.0, 0.0]]
 masked_fill_ | A.clone().{name}(A > 1, 5.0).to_dense().tolist() -> [[0.0, 5.0], [1.0, 0.0]]
@@ -184,11 +179,13 @@ matmul mm | A.{name}(x).tolist() -> [[2.0, 2.0], [1.0, 1.0]]
 matrix_power | A.{name}(2).to_dense().tolist() -> [[2.0, 0.0], [0.0, 2.0]]
 max | A.{name}() -> tensor(2.)
 mean nanmean | A.{name}() -> tensor(0.7500)
+median nanmedian | A.{name}(1).values.tolist() -> [0.0, 0.0]
 min prod | A.{name}() -> tensor(0.)
 module_load | A.clone().{name}(2 * A).to_dense().tolist() -> [[0.0, 4.0], [2.0, 0.0]]
 moveaxis movedim swapaxes swapdims transpose | A.{name}(0, 1).to_dense().tolist() -> [[0.0, 1.0], [2.0, 0.0]]
 mul multiply | A.{name}(A).to_dense().tolist() -> [[0.0, 4.0], [1.0, 0.0]]
 mul_ multiply_ | A.clone().{name}(A).to_dense().tolist() -> [[0.0, 4.0], [1.0, 0.0]]
+multinomial | A.{name}(1).tolist() -> [[1], [0]]
 mv | A.{name}(torch.ones(2)).tolist() -> [2.0, 1.0]
 mvlgamma polygamma | (A + 2).{name}(1).nnz -> 2
 mvlgamma_ polygamma_ | (A + 2).{base}(1).nnz -> 2
@@ -205,10 +202,12 @@ pattern | A.{name} -> Pattern(shape=(2, 2), nnz=2, format='csr')
 permute | A.{name}(1, 0).to_dense().tolist() -> [[0.0, 1.0], [2.0, 0.0]]
 pin_memory | (A.{name}() if torch.cuda.is_available() else A).shape -> torch.Size([2, 2])
 pos | A.{name}(1).tolist() -> [0, 1, 2]
+quantile nanquantile | A.{name}(0.5, 1).tolist() -> [1.0, 0.5]
 register_hook \
     | W = ls.eye(2).requires_grad_(); _ = W.{name}(torch.neg); W.sum().backward(); W.grad.sum().item() -> -2.0
 register_post_accumulate_grad_hook \
     | W = ls.eye(2).requires_grad_(); _ = W.{name}(lambda w: print(w.grad.nnz)); W.sum().backward() -> 2
+renorm renorm_ | A.clone().{name}(2, 0, 0.5).to_dense().round(decimals=3).tolist() -> [[0.0, 0.5], [0.5, 0.0]]
 repeat tile | A.{name}(1, 2).to_dense().tolist() -> [[0.0, 2.0, 0.0, 2.0], [1.0, 0.0, 1.0, 0.0]]
 repeat_interleave | A.{name}(2, 0).shape -> torch.Size([4, 2])
 requires_grad_ | ls.eye(2).{name}().requires_grad -> True
@@ -223,7 +222,6 @@ select | A.{name}(0, 1).to_dense().tolist() -> [1.0, 0.0]
 set_diag | A.{name}(torch.tensor([8.0, 9.0])).to_dense().tolist() -> [[8.0, 2.0], [1.0, 9.0]]
 shape | A.{name} -> torch.Size([2, 2])
 share_memory_ | A.{name}().is_shared() -> True
-short | A.{name}().dtype -> torch.int16
 size | A.{name}() -> torch.Size([2, 2])
 sparse_dim | A.{name}() -> 2
 sparse_mask | A.{name}(A).to_dense().tolist() -> [[0.0, 2.0], [1.0, 0.0]]
@@ -235,10 +233,12 @@ sum_to_size | A.{name}(1, 2).tolist() -> [[1.0, 2.0]]
 sub subtract | A.{name}(A).to_dense().tolist() -> [[0.0, 0.0], [0.0, 0.0]]
 take | A.{name}(torch.tensor([1, 2])).tolist() -> [2.0, 1.0]
 hsplit | [part.shape for part in A.{name}(2)] -> [torch.Size([2, 1]), torch.Size([2, 1])]
+take_along_dim | A.{name}(torch.tensor([[1], [0]]), 1).tolist() -> [[2.0], [1.0]]
+unique | A.{name}().tolist() -> [0.0, 1.0, 2.0]
 vsplit | [part.shape for part in A.{name}(2)] -> [torch.Size([1, 2]), torch.Size([1, 2])]
 dsplit | [part.shape for part in A[None].{name}(2)] -> [torch.Size([1, 2, 1]), torch.Size([1, 2, 1])]
 tensor_split | [part.shape for part in A.{name}(2, 1)] -> [torch.Size([2, 1]), torch.Size([2, 1])]
-to | A.{name}(torch.float64).dtype -> torch.float64
+to type | A.{name}(torch.float64).dtype -> torch.float64
 to_dense | A.{name}().tolist() -> [[0.0, 2.0], [1.0, 0.0]]
 to_format | A.{name}("coo").format -> Format('coo')
 as_linear_operator | A.{name}().matvec([1.0, 1.0]).tolist() -> [2.0, 1.0]
@@ -252,7 +252,6 @@ tril | A.{name}().to_dense().tolist() -> [[0.0, 0.0], [1.0, 0.0]]
 tril_ | A.clone().{name}().to_dense().tolist() -> [[0.0, 0.0], [1.0, 0.0]]
 triu | A.{name}().to_dense().tolist() -> [[0.0, 2.0], [0.0, 0.0]]
 triu_ | A.clone().{name}().to_dense().tolist() -> [[0.0, 2.0], [0.0, 0.0]]
-type | A.{name}(torch.float64).dtype -> torch.float64
 type_as | A.{name}(torch.ones(1, dtype=torch.float64)).dtype -> torch.float64
 unbind | [row.nnz for row in A.{name}()] -> [1, 1]
 unflatten | A.{name}(0, (2, 1)).shape -> torch.Size([2, 1, 2])

@@ -9,6 +9,7 @@ from libsparse._tensor.sparse_tensor import SparseTensor
 from . import (  # noqa: F401
     autograd,
     batches,
+    composed,
     conversions,
     creation,
     elementwise,
@@ -25,6 +26,7 @@ from . import (  # noqa: F401
     reshaping,
     scalars,
     shape,
+    value_sets,
 )
 
 CLASSES = {"": SparseTensor, "P": Pattern, "F": Format}

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError, IndexBoundsError, UnsupportedError
+from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError, UnsupportedError
 from libsparse._ops.indexing import diagonals, getitem, joining
+from libsparse._ops.indexing.entries import wrap
 from libsparse._ops.indexing.keys import true_elements
 from libsparse._ops.operands import NUMBERS, is_sparse, to_operand
 from libsparse._tensor.sparse_tensor import dress
@@ -22,12 +23,36 @@ implements(*named("select", torch, Tensor), layouts="raises")(getitem.select)
 implements(*named("narrow narrow_copy", torch, Tensor), layouts="raises")(getitem.narrow)
 implements(*named("masked_select", torch, Tensor), layouts="raises")(getitem.masked_select)
 implements(*named("take", torch, Tensor), layouts="raises")(getitem.take)
+implements(*named("gather", torch, Tensor), layouts="raises")(getitem.gather)
 implements(*named("diagonal", torch, Tensor), layouts="raises")(diagonals.diagonal)
 implements(*named("diag", torch, Tensor), layouts="raises")(diagonals.diag)
 implements(*named("diag_embed", torch, Tensor), layouts="raises")(diagonals.diag_embed)
 implements(*named("diagflat", torch, Tensor), layouts="raises")(diagonals.diagflat)
 implements(*named("tril", torch, Tensor), layouts="raises")(diagonals.tril)
 implements(*named("triu", torch, Tensor), layouts="raises")(diagonals.triu)
+
+
+@implements(*named("take_along_dim", torch, Tensor), layouts="raises")
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """As `gather`, of an index that is broadcast with the tensor in the other dimensions; without `dim` by numbers."""
+    if not is_sparse(input) or not isinstance(indices, Tensor) or is_sparse(indices):
+        raise DtypeError("take_along_dim: expected a sparse tensor and dense indices of dtype int64")
+    if dim is None:
+        return getitem.take(input, indices.reshape(-1))
+    along = wrap(dim, input.ndim, "take_along_dim")
+    own, given = ([*shape[:along], 1, *shape[along + 1 :]] for shape in (input.shape, indices.shape))
+    try:
+        common = torch.broadcast_shapes(own, given)
+    except RuntimeError:
+        common = torch.Size()
+    if indices.ndim != input.ndim or len(common) != input.ndim:
+        raise ShapeError(
+            f"take_along_dim: indices has shape {tuple(indices.shape)}; expected one that is broadcast with "
+            f"{tuple(input.shape)} in all but dimension {along}"
+        )
+    shapes = [[*common[:along], n, *common[along + 1 :]] for n in (input.shape[along], indices.shape[along])]
+    tensor = input if list(input.shape) == shapes[0] else input.expand(shapes[0])
+    return getitem.gather(tensor, along, indices.expand(shapes[1]))
 
 
 @implements(torch.linalg.diagonal, layouts="raises")

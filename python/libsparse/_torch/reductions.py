@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, MissingKernelError, ShapeError
-from libsparse._ops import elementwise, extrema, moments, pointwise, ranking, reductions
+from libsparse._ops import elementwise, extrema, moments, pointwise, quantiles, ranking, reductions
 from libsparse._ops import softmax as masked
 from libsparse._ops.assemble import to_dense
 from libsparse._ops.operands import broadcasts, is_tensor, to_operand
@@ -33,6 +33,10 @@ implements(torch.argmax, Tensor.argmax, layouts="raises")(within_arrays(torch.ar
 implements(torch.argmin, Tensor.argmin, layouts="raises")(within_arrays(torch.argmin)(extrema.argmin))
 implements(torch.topk, Tensor.topk, layouts="raises")(ranking.topk)
 implements(torch.kthvalue, Tensor.kthvalue, layouts="raises")(ranking.kthvalue)
+implements(torch.median, Tensor.median, layouts="raises")(quantiles.median)
+implements(torch.nanmedian, Tensor.nanmedian, layouts="raises")(quantiles.nanmedian)
+implements(torch.quantile, Tensor.quantile, layouts="raises")(quantiles.quantile)
+implements(torch.nanquantile, Tensor.nanquantile, layouts="raises")(quantiles.nanquantile)
 implements(torch.norm, Tensor.norm, layouts="raises")(within_arrays(torch.norm)(moments.norm))
 implements(torch.logsumexp, Tensor.logsumexp, torch.special.logsumexp, layouts="raises")(
     within_arrays(torch.logsumexp)(moments.logsumexp)

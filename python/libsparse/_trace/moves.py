@@ -94,7 +94,9 @@ def move(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operand:
     if any(o.fill != first.fill for o in operands if o.pattern is not None):
         raise UnsupportedError(f"{name}: the fill values of the tensors differ; use to_dense()")
     shape = _shape(name, given)
-    elements = not shape or (name == "take") or (name == "index" and _names_elements(args[1], len(first.shape)))
+    elements = (
+        not shape or (name in ("take", "gather")) or (name == "index" and _names_elements(args[1], len(first.shape)))
+    )
     format = None if elements else kept_format(first.sparsity.format, shape)
     formats, extents, arrays = [], [], []
     for operand in operands:

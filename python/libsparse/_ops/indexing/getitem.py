@@ -192,6 +192,37 @@ def take(input: Any, index: Tensor) -> Operand:
     return Operand(None, look_up(source, [first, *others]).reshape(index.shape))
 
 
+@moves(torch.gather)
+def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Operand:
+    """The elements whose coordinate in one dimension an index names: a dense tensor of the shape of the index.
+
+    Args:
+        input: A sparse tensor.
+        dim: The dimension.
+        index: int64 or int32, of as many dimensions as the tensor and in the others of no greater extent; the other
+            coordinates of an element are those of its place in the index.
+        sparse_grad: Has no effect: the gradient has the entries of the tensor.
+
+    Raises:
+        DtypeError: The index has no such dtype.
+        IndexBoundsError: A coordinate is out of range.
+        ShapeError: The shapes don't fit.
+    """
+    source = sparse_operand(input, "gather")
+    along = wrap(dim, source.ndim, "gather")
+    if not isinstance(index, Tensor) or is_sparse(index) or index.dtype not in (torch.int64, torch.int32):
+        raise DtypeError("gather: expected a dense index of dtype int64 or int32")
+    fits = [m <= n for d, (m, n) in enumerate(zip(index.shape, source.shape, strict=False)) if d != along]
+    if index.ndim != source.ndim or not all(fits):
+        raise ShapeError(
+            f"gather: index has shape {tuple(index.shape)}; expected as many dimensions as the tensor ({source}) has, "
+            f"and in all but dimension {along} no greater extents"
+        )
+    coords = list(torch.meshgrid([torch.arange(n, device="cpu") for n in index.shape], indexing="ij"))
+    coords[along] = checked(index, along, source.shape, negative=False)
+    return Operand(None, look_up(source, [c.reshape(-1) for c in coords]).reshape(index.shape))
+
+
 def _elements(source: Operand, key: Key) -> Operand:
     """The elements that a key names one by one: a dense tensor."""
     count = torch.Size(key.index_shape).numel()
