@@ -187,3 +187,41 @@ def test_errors(call: Callable[[ls.SparseTensor], Any], error: type[Exception], 
     A = ls.tensor(torch.tensor([[0.0, 1.0, 2.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [3.0, 0.0, 1.0]]))
     with pytest.raises(error, match=text):
         call(A)
+
+
+REPEATED: list[Callable[[Any], Any]] = [
+    lambda a: a.median(1).values,
+    lambda a: a.nanmedian(),
+    lambda a: a.quantile(0.3, 1),
+    lambda a: a.gather(1, torch.tensor([[0, 5], [1, 2]])),
+    lambda a: a.index_add(0, torch.tensor([3, 0, 3]), a[:3]),
+    lambda a: a.diff(),
+    lambda a: torch.unique(a.detach(), return_counts=True)[1],
+    lambda a: torch.isin(a.detach(), torch.tensor([0.0, 1.0], dtype=torch.float64)),
+    lambda a: torch.cov(a),
+    lambda a: torch.cdist(a, a),
+    lambda a: a.detach().histc(5),
+]
+
+
+@pytest.mark.parametrize("function", REPEATED, ids=range(len(REPEATED)))
+def test_other_values_of_a_pattern(function: Callable[[Any], Any]) -> None:
+    generator = torch.Generator().manual_seed(0)
+    A = ls.random((7, 6), 0.5, dtype=torch.float64)
+    for number in range(6):
+        values = torch.randn(A.nnz, generator=generator, dtype=torch.float64)
+        values = values.round() if number == 3 else values
+        sparse = A.with_values(values)
+        found, wanted = function(sparse), function(sparse.to_dense())
+        found = found.to_dense() if isinstance(found, ls.SparseTensor) else found
+        torch.testing.assert_close(found, wanted)
+
+
+def test_gradients_of_the_median_of_equal_elements() -> None:
+    values = torch.tensor([1.0, 2.0, 2.0, 0.0, 5.0], dtype=torch.float64).requires_grad_()
+    A = ls.from_coo([[0, 0, 1, 1, 1], [0, 1, 0, 1, 2]], values, (2, 3))
+    dense = A.to_dense().detach().requires_grad_()
+    (A * 1).median().backward()
+    dense.median().backward()
+    assert dense.grad is not None
+    assert torch.equal(values.grad, dense.grad[[0, 0, 1, 1, 1], [0, 1, 0, 1, 2]])

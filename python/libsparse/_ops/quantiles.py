@@ -84,10 +84,21 @@ def _median(input: Any, dim: int | None, keepdim: bool, name: str, ignored: bool
         found.squeeze(along_dim) for found in ranked(groups, ranks, int(ranks.max()) + 1 if ranks.numel() else 1)
     )
     if dim is None:
-        return values
+        return _shared(groups, values)
     whole = Groups(source, dim)
     kind = getattr(torch.return_types, name)
     return kind((whole.shaped(values, keepdim), whole.shaped(indices, keepdim)))
+
+
+def _shared(groups: Groups, chosen: Tensor) -> Tensor:
+    """One of all elements, whose gradient goes to all that are equal to it in equal parts, as torch's does."""
+    entries, value = groups.entries, chosen.detach()
+    if not entries.requires_grad or not bool(value.isfinite()):
+        return chosen
+    equal = entries.detach() == value
+    count = equal.sum() + groups.absent() * bool(groups.fill == value)
+    total = torch.where(equal, entries, 0).sum() / count
+    return value + (total - total.detach())
 
 
 def _quantile(
