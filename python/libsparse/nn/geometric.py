@@ -56,6 +56,8 @@ def _takes_lists(layer: Any) -> bool:
 
 _LAYERS = (MessagePassing, LightGCN, gnn.WLConv, *filter(_takes_lists, vars(gnn).values()))
 """The classes of layers; the others are none of the first."""
+_OF_ATTRIBUTES = (gnn.GINEConv, gnn.GMMConv, gnn.NNConv, gnn.SplineConv)
+"""Those that have to be given attributes of edges."""
 _replaced: dict[str, Any] = {}
 """The functions of `torch_sparse` as they were."""
 _elsewhere: dict[tuple[Any, str], Any] = {}
@@ -211,8 +213,8 @@ def _understood(layer: Any, graph: str, given: dict[str, Any]) -> dict[str, Any]
     """The graph, and what comes with it, as a layer takes them.
 
     That is an edge list for layers that know no other kind, as those of users that sum up no messages by themselves,
-    where edges have attributes, to which PyG can't add self loops in another kind, and where loops are added to those
-    that are stored, which PyG replaces in another kind.
+    where edges have attributes, which are columns, and to which PyG can't add self loops in another kind, and where
+    loops are added to those that are stored, which PyG replaces in another kind.
     """
     kind: Any = type(layer)
     name, known = kind.__name__, _signature(kind).parameters
@@ -228,10 +230,10 @@ def _understood(layer: Any, graph: str, given: dict[str, Any]) -> dict[str, Any]
                 f"{name}: {attribute} has shape {tuple(given[attribute].shape)}; expected one for each of the {A.nnz} "
                 f"entries of {graph}, in the order of its CSR form"
             )
-    attributed = getattr(layer, "edge_dim", None) is not None or getattr(layer, "combine_root", None) == "self_loop"
     # PyG annotates its own layers, and its tutorials write those of users for edge lists.
     written = known[graph].annotation is inspect.Parameter.empty and not getattr(layer, "fuse", True)
-    if known[graph].annotation in _LISTS or attributed or written:
+    replaced = getattr(layer, "combine_root", None) == "self_loop"
+    if known[graph].annotation in _LISTS or _has_attributes(layer) or replaced or written:
         return {graph: torch.stack([A.col, A.row]), **_described(A, known, given)}
     if isinstance(given.get("edge_weight"), Tensor):
         return {graph: Adjacency(A.with_values(given["edge_weight"])), "edge_weight": None}
@@ -240,6 +242,13 @@ def _understood(layer: Any, graph: str, given: dict[str, Any]) -> dict[str, Any]
     if "edge_weight" not in known and not isinstance(layer, LightGCN):
         A = A.with_values(None)
     return {graph: Adjacency(A)}
+
+
+def _has_attributes(layer: Any) -> bool:
+    """Whether edges have attributes for a layer, which are the values of a graph where it is given no others."""
+    if any(getattr(layer, name, None) is not None for name in ("edge_dim", "lin_edge")):
+        return True
+    return isinstance(layer, _OF_ATTRIBUTES) or (isinstance(layer, gnn.CGConv) and layer.dim > 0)
 
 
 def _related(layer: Any, graph: str, A: Any, given: dict[str, Any]) -> dict[str, Any]:
