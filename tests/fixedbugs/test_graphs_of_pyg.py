@@ -141,3 +141,26 @@ def test_values_are_attributes_of_layers_that_take_such(make):
 def test_values_are_no_attributes_of_layers_without_such():
     for layer in (gnn.CGConv(WIDTH), gnn.GeneralConv(WIDTH, 3), gnn.GENConv(WIDTH, 3, norm="layer")):
         torch.testing.assert_close(layer(X, A.float()), layer(X, EDGES))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: gnn.SimpleConv("mean"),
+        lambda: gnn.LGConv(),
+        lambda: gnn.GraphConv(WIDTH, 3, aggr="max"),
+        lambda: gnn.SAGEConv(WIDTH, 3, project=True),
+        lambda: gnn.GatedGraphConv(WIDTH, 2),
+        lambda: gnn.ARMAConv(WIDTH, 3),
+    ],
+)
+def test_gradients_of_graphs_without_edges(make):
+    """They are zeros; PyG cuts them off where its own kind of matrix is empty, and ARMAConv raised."""
+    layer, found = make(), []
+    for graph in (ls.from_coo(EDGES[:, :0], None, (NODES, NODES)), EDGES[:, :0]):
+        layer.zero_grad()
+        x = X.clone().requires_grad_()
+        out = layer(x, graph)
+        out.sum().backward()
+        found.append([out, x.grad, *(p.grad for p in layer.parameters())])
+    torch.testing.assert_close(*found)

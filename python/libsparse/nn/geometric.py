@@ -9,13 +9,15 @@ functions that no tensor is asked about, and RGCNConv and ChebConv refuse them.
 
 What remains is to put the subclass in the place of an `ls.SparseTensor` at the call of a layer: `Module.__call__` is
 shadowed in `MessagePassing` and in the layers that are none of it, such as poolings. Functions and transforms that
-take a graph outside of layers are replaced by name, those of edge lists to refuse it. `forget` undoes all of it.
+take a graph outside of layers are replaced by name, those of edge lists to refuse it, and so is the product within
+layers. `forget` undoes all of it.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from typing import Any
 
 import torch
@@ -129,6 +131,19 @@ def _translated(theirs: Any) -> Any:
     return call
 
 
+def _multiplied(theirs: Any) -> Any:
+    """PyG's `spmm`, which cuts the gradients of a graph without entries, and takes no batch of features for one."""
+
+    @functools.wraps(theirs)
+    def spmm(src: Any, other: Tensor, reduce: str = "sum") -> Any:
+        if isinstance(src, SparseTensor):
+            src = Adjacency(adjacency.rows_of_entries("spmm", _matrix("spmm", "src", src)))
+        return (FUNCTIONS["matmul"] if isinstance(src, Adjacency) else theirs)(src, other, reduce)
+
+    _scripted_as(spmm, theirs)
+    return spmm
+
+
 def _transformed(theirs: Any) -> Any:
     """The forward function of a transform, which gets a copy of the data; `gcn_norm` itself has overloads to script."""
 
@@ -169,14 +184,20 @@ def _takes_a_list_first(function: Any) -> bool:
 
 
 _LISTED = [(utils, name, _refusing) for name, function in vars(utils).items() if _takes_a_list_first(function)]
+_PRODUCTS = [
+    (module, "spmm", _multiplied)
+    for name, module in tuple(sys.modules.items())
+    if name.startswith("torch_geometric.nn.") and getattr(module, "spmm", None) is utils.spmm
+]
 _PLACES = (
     *_LISTED,
-    (utils, "spmm", _translated),
+    *_PRODUCTS,
+    (utils, "spmm", _multiplied),
     (utils, "to_edge_index", _translated),
     (transforms.GCNNorm, "forward", _transformed),
     (transforms.FeaturePropagation, "forward", _transformed),
 )
-"""Functions that take a graph outside of layers."""
+"""Functions that take a graph outside of layers, and the product, in each module that has its name."""
 
 
 def _matrix(name: str, argument: str, A: Any) -> Any:
