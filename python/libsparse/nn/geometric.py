@@ -30,7 +30,7 @@ from torch_geometric.nn import LightGCN, MessagePassing  # type: ignore[import-u
 import libsparse as ls
 from libsparse._tensor.sparse_tensor import SparseTensor
 
-from . import adjacency, geometric_batches, geometric_loaders
+from . import adjacency, geometric_batches, geometric_loaders, geometric_shadow
 from .geometric_adjacency import FUNCTIONS, Adjacency
 
 _LISTS: tuple[Any, ...] = (Tensor, Tensor | None)
@@ -80,6 +80,7 @@ def accept() -> None:
         setattr(place, name, make(_elsewhere[place, name]))
     _elsewhere.update(geometric_batches.accept())
     _elsewhere.update(geometric_loaders.accept())
+    _elsewhere.update(geometric_shadow.accept())
 
 
 def forget() -> None:

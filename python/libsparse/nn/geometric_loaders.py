@@ -29,7 +29,7 @@ from libsparse._tensor.sparse_tensor import SparseTensor
 from . import adjacency, geometric_samples
 
 
-def _graph(store: Any) -> tuple[str, Any] | None:
+def graph_of(store: Any) -> tuple[str, Any] | None:
     """The graph of a part of PyG's data and its name, where it is an ls.SparseTensor."""
     found = ((name, store[name]) for name in ("adj", "adj_t") if name in store)
     name, graph = next(found, ("", None))
@@ -53,7 +53,7 @@ def _arrays(theirs: Any) -> Any:
         edge_time: Tensor | None = None,
         to_transpose: bool = False,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        found = _graph(data)
+        found = graph_of(data)
         if found is None:
             return theirs(data, device, share_memory, is_sorted, src_node_time, edge_time, to_transpose)  # type: ignore[no-any-return]
         name, graph = found
@@ -81,7 +81,7 @@ def _nodes(theirs: Any) -> Any:
     @functools.wraps(theirs)
     def select(store: Any, out_store: Any, index: Tensor) -> None:
         theirs(store, out_store, index)
-        if _graph(store) is not None and out_store.num_nodes != index.numel():
+        if graph_of(store) is not None and out_store.num_nodes != index.numel():
             out_store.num_nodes = index.numel()
 
     return select
@@ -106,7 +106,7 @@ def _edges(theirs: Any) -> Any:
     def select(
         store: Any, out_store: Any, row: Tensor, col: Tensor, index: Tensor | None, perm: Tensor | None = None
     ) -> None:
-        found = _graph(store)
+        found = graph_of(store)
         if found is None:
             theirs(store, out_store, row, col, index, perm)
             return
@@ -154,7 +154,7 @@ def _made(theirs: Any) -> Any:
     @functools.wraps(theirs)
     def make(self: Any, data: Any, *args: Any, **kwargs: Any) -> None:
         theirs(self, data, *args, **kwargs)
-        self.of_sparse_tensors = any(_graph(store) is not None for store in getattr(data, "edge_stores", ()))
+        self.of_sparse_tensors = any(graph_of(store) is not None for store in getattr(data, "edge_stores", ()))
 
     return make
 
@@ -170,6 +170,11 @@ def _sampled(theirs: Any) -> Any:
         return geometric_samples.sample(self, seed)
 
     return sample
+
+
+def arrays(data: Any) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The graph of data by receivers: where their edges start, senders, and places of the edges where they differ."""
+    return drawing.to_csc(data, device="cpu")  # type: ignore[no-any-return]
 
 
 _PLACES = (
