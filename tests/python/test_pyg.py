@@ -243,3 +243,23 @@ def test_batches_of_graphs() -> None:
     together = torch.cat([layer(g.x.to_dense(), g.adj_t) for g in graphs])
     for loaded in DataLoader(graphs, batch_size=3):
         torch.testing.assert_close(layer(loaded.x.to_dense(), loaded.adj_t), together)
+
+
+@pytest.mark.parametrize("name", ["adj", "adj_t"])
+def test_subgraphs_of_some_nodes(name: str) -> None:
+    """As of the edge list; PyG leaves a matrix whole."""
+    from torch_geometric.loader import RandomNodeLoader
+
+    numbers = torch.arange(A.nnz)[:, None]
+    data = Data(x=X, edge_attr=numbers, **{name: A.to_format("coo")})
+    listed = Data(x=X, edge_attr=numbers, edge_index=torch.stack([A.row, A.col]).long())
+    for nodes in (torch.tensor([7, 2, 11, 3]), torch.arange(NODES) % 2 == 0):
+        part, expected = data.subgraph(nodes), listed.subgraph(nodes)
+        assert torch.equal(part.x, expected.x)
+        order = expected.edge_index[0].mul(NODES).add(expected.edge_index[1]).argsort()
+        found = torch.stack([part[name].row, part[name].col])
+        assert torch.equal(found, expected.edge_index[:, order])
+        assert torch.equal(part.edge_attr, expected.edge_attr[order])
+        assert torch.equal(part[name].values(), A.values()[part.edge_attr[:, 0]])
+    assert data[name].shape == (NODES, NODES)
+    assert all(part[name].shape == (10, 10) for part in RandomNodeLoader(data, 2))

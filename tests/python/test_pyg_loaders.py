@@ -15,7 +15,12 @@ import libsparse as ls
 gnn = pytest.importorskip("torch_geometric.nn")
 from torch_geometric import typing as pyg  # noqa: E402
 from torch_geometric.data import Data, HeteroData  # noqa: E402
-from torch_geometric.loader import LinkNeighborLoader, NeighborLoader  # noqa: E402
+from torch_geometric.loader import (  # noqa: E402
+    ClusterData,
+    GraphSAINTRandomWalkSampler,
+    LinkNeighborLoader,
+    NeighborLoader,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:Using 'NeighborSampler' without:UserWarning")
 
@@ -200,5 +205,8 @@ def test_what_is_refused() -> None:
         NeighborLoader(graph(time=torch.arange(NODES)), [3], time_attr="time")
     with pytest.raises(ls.ShapeError, match=r"adj_t .*; expected a matrix, and 0"):
         NeighborLoader(Data(x=X, adj_t=A + 1), [3])
+    for make in (lambda: ClusterData(graph(), 4), lambda: GraphSAINTRandomWalkSampler(graph(), 20, 2)):
+        with pytest.raises(ls.UnsupportedError, match=r"(ClusterData|GraphSAINT\w+): adj_t .*ShaDowKHopSampler"):
+            make()
     with pytest.raises(ls.FormatError, match="stores blocks"):
         NeighborLoader(Data(x=X, adj_t=A.to_format("bsr(4,4)")), [3])

@@ -3,7 +3,7 @@
 PyG puts matrices under names with `adj` along the diagonal of one, which it does for torch's sparse tensors and for
 torch_sparse's; others it would put below each other, as features. Its modules ask three functions which of them a value
 is, by names that they have imported, and these names are replaced. So is what data says of its graph, such as
-`data.is_undirected()`.
+`data.is_undirected()`, and the subgraph of some nodes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch_geometric.data import collate, data, separate, storage  # type: ignore[import-untyped, unused-ignore]
 
 from libsparse._tensor.sparse_tensor import SparseTensor
@@ -80,6 +81,28 @@ def _symmetric(theirs: Any) -> Any:
     return ask
 
 
+def _induced(theirs: Any) -> Any:
+    """The subgraph of some nodes, in which PyG leaves matrices and attributes of their entries as they are."""
+
+    @functools.wraps(theirs)
+    def subgraph(self: Any, subset: Tensor) -> Any:
+        graph = None if "edge_index" in self else _graph(self._store)
+        part = theirs(self, subset)
+        if graph is None:
+            return part
+        name, A = graph
+        rows = A.to_format("csr")
+        numbers = rows.with_values(torch.arange(rows.nnz, device="cpu"))[subset][:, subset].to_format("csr")
+        edges = numbers.values()
+        part[name] = numbers.with_values(None if rows._held is None else rows.values().index_select(0, edges))
+        for key, value in self:
+            if self.is_edge_attr(key) and isinstance(value, Tensor) and key != name:
+                part[key] = value.index_select(self.__cat_dim__(key, value), edges)
+        return part
+
+    return subgraph
+
+
 def _graph(store: Any) -> tuple[str, Any] | None:
     """The matrix of a part of PyG's data and its name, where it is an ls.SparseTensor."""
     found = ((name, store[name]) for name in ("adj", "adj_t") if name in store)
@@ -90,6 +113,7 @@ _PLACES = (
     (storage.EdgeStorage, "edge_index", _listed),
     (storage.EdgeStorage, "is_undirected", _symmetric),
     (data, "is_sparse", _asked),
+    (data.Data, "subgraph", _induced),
     (collate, "is_sparse", _asked),
     (collate, "is_torch_sparse_tensor", _asked),
     (storage, "is_torch_sparse_tensor", _asked),

@@ -20,6 +20,7 @@ import torch_geometric.sampler.utils as reading  # type: ignore[import-untyped, 
 import torch_geometric.utils._trim_to_layer as trimming  # type: ignore[import-untyped, unused-ignore]
 from torch import Tensor
 from torch_geometric import typing as pyg  # type: ignore[import-untyped, unused-ignore]
+from torch_geometric.loader import ClusterData, GraphSAINTSampler  # type: ignore[import-untyped, unused-ignore]
 from torch_geometric.sampler import NeighborSampler  # type: ignore[import-untyped, unused-ignore]
 from torch_geometric.sampler.base import SubgraphType  # type: ignore[import-untyped, unused-ignore]
 
@@ -172,6 +173,25 @@ def _sampled(theirs: Any) -> Any:
     return sample
 
 
+def _of_lists(theirs: Any) -> Any:
+    """The making of a loader whose samples are compiled code of other libraries, on edge lists."""
+
+    @functools.wraps(theirs)
+    def make(self: Any, data: Any, *args: Any, **kwargs: Any) -> None:
+        found = graph_of(data)
+        if found is not None and "edge_index" not in data:
+            name, graph = found
+            pairs = "[A.col, A.row]" if name == "adj_t" else "[A.row, A.col]"
+            raise ls.UnsupportedError(
+                f"{type(self).__name__}: {name} ({graph._facts()}) is a matrix; expected data with an edge_index, "
+                f"torch.stack({pairs}), and torch_sparse or pyg-lib; NeighborLoader, LinkNeighborLoader, "
+                "ShaDowKHopSampler and RandomNodeLoader take the matrix, and need neither"
+            )
+        theirs(self, data, *args, **kwargs)
+
+    return make
+
+
 def arrays(data: Any) -> tuple[Tensor, Tensor, Tensor | None]:
     """The graph of data by receivers: where their edges start, senders, and places of the edges where they differ."""
     return drawing.to_csc(data, device="cpu")  # type: ignore[no-any-return]
@@ -186,6 +206,8 @@ _PLACES = (
     (trimming, "trim_adj", _trimmed),
     (NeighborSampler, "__init__", _made),
     (NeighborSampler, "_sample", _sampled),
+    (ClusterData, "__init__", _of_lists),
+    (GraphSAINTSampler, "__init__", _of_lists),
 )
 
 
