@@ -247,10 +247,15 @@ PyObject *walk_levels(PyObject *self, PyObject *args)
 		w.sizes[level] = size, w.pos[level] = (void *)(uintptr_t)pos, w.crd[level] = (void *)(uintptr_t)crd;
 		w.coords[level] = (int64_t *)(uintptr_t)coords;
 	}
+	for (int level = 0; level < w.levels; level++) {
+		const int64_t last = level ? w.sizes[level - 1] : 1;
+		if (w.pos[level] != NULL && w.sizes[level] != (wide ? ((const int64_t *)w.pos[level])[last] : ((const int32_t *)w.pos[level])[last]))
+			Py_RETURN_FALSE;
+	}
 	Py_BEGIN_ALLOW_THREADS
 	run_threads(w.threads, team, wide ? walk_wide : walk, &w);
 	Py_END_ALLOW_THREADS
-	Py_RETURN_NONE;
+	Py_RETURN_TRUE;
 }
 
 /* Drops entries in order that come again: moves the others up, and writes the numbers of those that were dropped, and of the ones that they repeat. */

@@ -230,17 +230,17 @@ def _walked(
     for level in range(dense, len(kinds)):
         starts = pos[level]
         assert starts is not None
-        if starts.numel() != (sizes[level - 1] if level else 1) + 1 or int(starts[-1]) != sizes[level]:
+        if starts.numel() != (sizes[level - 1] if level else 1) + 1:
             return None
-    shape = (len(kinds), sizes[-1])
-    coords = torch.empty(shape[::-1] if beside else shape, dtype=torch.int64, device="cpu")
-    coords, radix = coords.t() if beside else coords, sorting.in_c()
-    if sizes[-1] and radix is not None:
-        rows_of_levels = [coords[mode] for mode in format.order]
-        where = [[0 if a is None else memory.address(a) for a in found] for found in (pos, crd, rows_of_levels)]
-        levels = tuple(zip(sizes, *where, strict=True))
-        radix.walk_levels(levels, arrays[0].dtype == torch.int64, coords.stride(1), *shared(sizes[-1]))
-    return coords
+    modes, count, radix = len(kinds), sizes[-1], sorting.in_c()
+    coords = torch.empty((count, modes) if beside else (modes, count), dtype=torch.int64, device="cpu")
+    if count and radix is not None:
+        first, step = coords.data_ptr(), coords.element_size() * (1 if beside else count)
+        where = [[0 if a is None else memory.address(a) for a in found] for found in (pos, crd)]
+        walked = tuple(zip(sizes, *where, [first + mode * step for mode in format.order], strict=True))
+        if not radix.walk_levels(walked, arrays[0].dtype == torch.int64, modes if beside else 1, *shared(count)):
+            return None
+    return coords.t() if beside else coords
 
 
 def _of_all(
