@@ -281,6 +281,11 @@ def _elements_alone(tensor: Tensor) -> bool:
     return tensor.layout is torch.strided and not tensor.is_conj() and not tensor.is_neg()
 
 
+def in_memory(grad: Tensor) -> Tensor:
+    """A gradient in which no element stands for several, as in that of a sum: kernels of each operand would copy it."""
+    return grad.contiguous() if 0 in grad.stride() else grad
+
+
 def is_batch(tensor: Tensor | None) -> bool:
     """Whether a tensor hides several, as `is_grads_batched` and torch.autograd.functional make them."""
     return tensor is not None and is_legacy_batchedtensor(tensor)

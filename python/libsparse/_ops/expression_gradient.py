@@ -88,7 +88,7 @@ class Expression(tape.Node):
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
-        operands = self.operands(datas)
+        operands, grad = self.operands(datas), tape.in_memory(grad)
         unrounded = Operand(self.pattern, kept)
         numbers = [number for number, want in enumerate(wanted) if want]
         divided = len(numbers) > 1 and _Gradient(self.problem, operands, numbers[0]).divides(self.pattern)

@@ -32,6 +32,7 @@ class Product(tape.Node):
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
+        grad = tape.in_memory(grad)
         result, operands = Operand(self.pattern, grad), self.operands(datas)
         compute = functools.partial(gradient, self.problem, operands, result)
         return tape.gradients(self, datas, kept, grad, wanted, compute)
