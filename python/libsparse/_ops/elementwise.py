@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import string
 from collections.abc import Callable
@@ -11,11 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from libsparse._autograd import tape
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DivisionByZeroError, DtypeError, ToolchainError, UnsupportedError
 from libsparse._runtime import notes
-from libsparse._runtime.problem import Einsum, Operand
+from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.conversion import without_ones
+from libsparse._storage.format import Format
 
 from . import contraction, pointwise, union
 from .assemble import MODES
@@ -45,14 +48,45 @@ def multiply(input: Any, other: Any) -> Any:
         if second.pattern is not None and (_broadcasts(first, second) or _broadcasts(second, first)):
             return _multiply_repeated(*((first, second) if _broadcasts(second, first) else (second, first)))
         if second.pattern is None and _broadcasts(second, first):
-            kept = [n == m for n, m in zip(second.shape, first.shape[first.ndim - second.ndim :], strict=True)]
-            letters = tuple(string.ascii_letters[: first.ndim])
-            own = tuple(letter for letter, k in zip(letters[first.ndim - second.ndim :], kept, strict=True) if k)
+            own, squeezed = _without_ones(second, first)
             if not own:  # one element, which has the dtype of a tensor and not that of a number
                 return pointwise.apply("mul", torch.mul, (first, second), absorbing=(0, 1))
-            squeezed = second.values[tuple(slice(None) if k else 0 for k in kept)]
-            return _product(letters, own, first, Operand(None, squeezed))
+            return _product(tuple(string.ascii_letters[: first.ndim]), own, first, squeezed)
     return pointwise.apply("mul", torch.mul, (first, second), absorbing=(0, 1))
+
+
+def divide(a: Any, b: Any) -> Operand | None:
+    """The quotient of a sparse tensor and a dense one of the same floating dtype, which broadcasts; None of others."""
+    if not is_sparse(a) or is_sparse(b) or not is_tensor(b) or is_scalar(b):
+        return None
+    first, second = to_operand(a), to_operand(b, 1)
+    known = first.dtype in (torch.float32, torch.float64) and first.fill == 0 and first.dtype == second.dtype
+    if not known or not _broadcasts(second, first) or first.ndim > MODES:
+        return None
+    own, divisor = _without_ones(second, first)
+    if not own or tape.is_transformed([first, second]):
+        return None
+    data, pattern = tape.compute(_quotient(first.sparsity.format, own), [first, divisor])
+    return Operand(pattern, data)
+
+
+@functools.lru_cache(maxsize=256)
+def _quotient(format: Format, own: Indices) -> Problem:
+    """A tensor divided by one with some of its indices as a problem; the result has its pattern."""
+    letters = tuple(string.ascii_letters[: len(format.order)])
+    text = f"C({','.join(letters)}) = A({','.join(letters)}) / B({','.join(own)})"
+    return Problem(text, True, ("A", "B"), (letters, own), letters, format, pattern_of=0)
+
+
+def _without_ones(dense: Operand, sparse: Operand) -> tuple[Indices, Operand]:
+    """The indices of a sparse tensor that a dense one runs along, which broadcasts to it, and what has these alone."""
+    shape, first = sparse.shape, sparse.ndim - dense.ndim
+    runs = [n == m for n, m in zip(dense.shape, shape[first:], strict=True)]
+    letters = string.ascii_letters[first : sparse.ndim]
+    own = tuple([letter for letter, run in zip(letters, runs, strict=True) if run])
+    if False not in runs:
+        return own, dense
+    return own, Operand(None, dense.values[tuple([slice(None) if run else 0 for run in runs])])
 
 
 def add(a: Any, b: Any, alpha: Any = 1) -> Any:

@@ -50,7 +50,7 @@ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __or__ __ror__ __xor__ __rxor__ __pow_
 __rrshift__
 """
 # Functions of two tensors that are 0 where the first is, and those that are where either is.
-_FIRST_ABSORBS = "div divide true_divide xlogy ldexp __truediv__"
+_FIRST_ABSORBS = "xlogy ldexp"
 _EITHER_ABSORBS = "bitwise_and logical_and __and__ __rand__"
 _WHOLE = {"floor_divide": "__floordiv__", "remainder": "__mod__", "fmod": ""}
 
@@ -93,6 +93,15 @@ def _reciprocals(other: Any, input: Any) -> Tensor:
     return quotients
 
 
+_divide_any = _handler(torch.div, (0,))
+
+
+def _divide(*args: Any, **kwargs: Any) -> Any:
+    """`input / other`, or that rounded; elements that are not stored stay 0."""
+    found = elementwise.divide(*args) if len(args) == 2 and not kwargs else None
+    return _divide_any(*args, **kwargs) if found is None else found
+
+
 def _whole_quotient(name: str) -> Callable[..., Any]:
     def handler(input: Any, other: Any) -> Any:
         return elementwise.whole_quotient(name, input, other)
@@ -111,6 +120,7 @@ for _name, _operator in _WHOLE.items():
 implements(Tensor.__rtruediv__)(_reflected(_reciprocals, (0,)))
 implements(Tensor.__rpow__)(_reflected(torch.pow))
 implements(*named("mul multiply __mul__ __rmul__", torch, Tensor), layouts="raises")(by_kind(elementwise.multiply))
+implements(*named("div divide true_divide __truediv__", torch, Tensor), layouts="raises")(by_kind(_divide))
 for _property in ("real", "imag"):
     implements(getter(_property))(_handler(getattr(torch, _property), (), keeps_zero=True))
 
