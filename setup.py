@@ -27,7 +27,7 @@ LIBRARY = Extension("libsparse._libsparse", sources=[])
 PROGRAM = Extension("libsparse._libsparse_go", sources=[])
 LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
 SORTING = ("rows", "by_rows", "compress", "boxes", "joined", "fibers", "located", "masks", "gather", "runs", "merged")
-CHOOSING = ("leading", "nonzeros", "columns")
+CHOOSING = ("leading", "nonzeros", "columns", "extrema")
 CALLING = (
     *("multiply", "repeat", "describe", "kinds", "wrap", "compressed", "seen", "tally", "held"),
     *("finder", "binding", "taken"),

@@ -12,7 +12,7 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._runtime.problem import Operand
 
-from . import pointwise, reductions
+from . import elementwise, extrema, pointwise, reductions
 from .reductions import Groups
 
 
@@ -97,7 +97,7 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     absolute = groups.source.with_data(groups.source.values.abs())._replace(fill=size)
     if math.isinf(p):
         how = "max" if p > 0 else "min"
-        return reductions.extremum(how, absolute, () if dim is None else dim, keepdim, nan_alone=True)
+        return extrema.extremum(how, absolute, () if dim is None else dim, keepdim, nan_alone=True)
     entries = groups.entries
     zeros = torch.zeros((), dtype=absolute.dtype, device="cpu")
     if p < 0:  # a zero makes the sum infinite, and the norm 0, whose gradient is 0
@@ -118,7 +118,8 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
     """A tensor divided by its norms over a dimension, at least `eps`."""
     divisor = norm(input, p, dim, keepdim=True).clamp_min(eps)
-    return pointwise.apply("normalize", torch.div, (input, divisor), absorbing=(0,))
+    found = elementwise.divide(input, divisor)
+    return pointwise.apply("normalize", torch.div, (input, divisor), absorbing=(0,)) if found is None else found
 
 
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
@@ -131,7 +132,7 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
         return groups.shaped(groups.source.values.new_full(kept, -math.inf), keepdim)
     values, fill = groups.source.values.detach(), groups.source.fill
     real = groups.source._replace(data=values.real, fill=fill.real) if values.is_complex() else groups.source
-    top = reductions.amax(real.with_data(real.values.detach()), dim)
+    top = extrema.amax(real.with_data(real.values.detach()), dim)
     top = torch.where(top.isfinite(), top, 0)
     total = groups.reduce((groups.entries - groups.at_entries(top)).exp())
     each = (torch.tensor(fill, dtype=total.dtype, device="cpu") - top).exp()

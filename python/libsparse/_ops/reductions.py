@@ -20,8 +20,10 @@ from libsparse._autograd import tape
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, IndexBoundsError, MissingKernelError, ShapeError, UnsupportedError
 from libsparse._runtime import notes
-from libsparse._runtime.problem import Einsum, Operand
+from libsparse._runtime.problem import Computed, Einsum, Operand
 from libsparse._runtime.repeats import by_kind
+from libsparse._runtime.steps import sum_in
+from libsparse._storage import ordinary
 
 from . import alignment, contraction
 from .assemble import to_format
@@ -55,13 +57,13 @@ class Groups:
     @property
     def fill(self) -> Tensor:
         """The value of the elements that are not stored."""
-        return torch.tensor(self.source.fill, dtype=self.source.dtype, device="cpu")
+        return number(self.source.fill, self.source.dtype)
 
     def reduce(self, entries: Tensor, how: str = "sum", dtype: torch.dtype | None = None) -> Tensor:
         """The reduction of numbers, one an entry, in each group; the identity in groups without entries."""
         pattern = self.source.sparsity
         if not self.kept and how == "sum" and entries.dtype != torch.bool:
-            return notes.apply(functools.partial(torch.sum, dtype=dtype or entries.dtype), entries)
+            return notes.apply(sum_in(dtype or entries.dtype), entries)
         if not self.kept and how in _EXTREMA and not pattern.traced and entries.numel() and not entries.requires_grad:
             return notes.apply(_EXTREMA[how], entries)
         stored = Operand(pattern, pattern.spread(entries))
@@ -83,12 +85,20 @@ class Groups:
         pattern, device = self.source.sparsity, self.source.values.device
         if not self.kept and not pattern.traced:
             return torch.tensor(pattern.nnz, dtype=torch.int64, device=device)
+        lengths = self._lengths()
+        if lengths is not None:
+            return lengths.to(device, torch.int64)
+        return contraction.contract(_over(self.kept, pattern.ndim, "sum", torch.int64), [Operand(pattern, None)])[0]
+
+    def _lengths(self) -> Tensor | None:
+        """How many elements of each group are stored, where positions say that, in the integers that these have."""
+        pattern = self.source.sparsity
         listed = False not in [level.lists for level in pattern.format.kinds[1:]]
-        if listed and not pattern.traced and self.kept == pattern.format.order[:1]:
-            lengths = pattern.statistics.lengths
-            if lengths is not None and len(lengths) == pattern.shape[self.kept[0]]:  # or else of listed rows alone
-                return lengths.to(device, torch.int64)
-        return self.reduce(torch.ones(pattern.nnz, dtype=torch.int64, device=device))
+        if pattern.traced or not listed or self.kept != pattern.format.order[:1]:
+            return None
+        lengths = pattern.statistics.lengths
+        # Rows that are listed are others.
+        return lengths if lengths is not None and lengths.numel() == pattern.shape[self.kept[0]] else None
 
     def absent(self, dtype: torch.dtype | None = None) -> Tensor:
         """How many elements of each group are not stored; floats where there are more than int64 counts.
@@ -105,6 +115,13 @@ class Groups:
                 "product can have a floating dtype, see A.sum(dtype=torch.float64)"
             )
         return self.of_pattern("absent elements", self._absent)
+
+    def lacks(self) -> Tensor:
+        """Whether an element of each group is not stored."""
+        if tape.is_traced([self.source]) or tape.is_transformed([self.source]) or tape.is_watched():
+            return self.absent() > 0
+        lacking = Computed(_lacking, (tuple(self.dims),))
+        return notes.run(lacking, [Operand(self.source.pattern, None)])[0]
 
     def beside(self, each: Tensor | complex, dtype: torch.dtype | None = None) -> Tensor:
         """The sum of a number for each element that is not stored: 0 where all are, also of infinity and NaN."""
@@ -139,6 +156,13 @@ class Groups:
         return reduced.reshape([1 if d in self.dims else n for d, n in enumerate(self.source.shape)])
 
 
+def _lacking(operands: Sequence[Operand], dims: tuple[int, ...]) -> Tensor:
+    """Whether an element of each group along dimensions of a pattern is not stored."""
+    groups = Groups(operands[0], dims)
+    lengths = groups._lengths()
+    return groups.absent() > 0 if lengths is None else lengths < groups.extent
+
+
 @by_kind
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sum over `dim` (an int, several, or None for all): a dense tensor; differentiable."""
@@ -157,6 +181,7 @@ def plus(a: Tensor, b: Tensor) -> Tensor:
     return torch.complex(a.real + b.real, a.imag + b.imag) if b.is_complex() else a + b
 
 
+@by_kind
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The mean over `dim`, entries that are not stored included: a dense tensor; differentiable.
 
@@ -172,7 +197,16 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
     total = sum(input, dim, keepdim, dtype=dtypes.accumulator(target))
     if not groups.extent:
         return (total * float("nan")).to(target)
-    return notes.apply(torch.div, total, float(groups.extent)).to(target)
+    if tape.is_seen([groups.source]):
+        return (total / float(groups.extent)).to(target)
+    count, _ = notes.run(Computed(_extent, (tuple(groups.dims), total.dtype)), [groups.source.with_data(None)])
+    return notes.apply(torch.div, total, count).to(target)
+
+
+def _extent(operands: Sequence[Operand], dims: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    """How many elements a pattern has along dimensions, as a divisor."""
+    shape = operands[0].shape
+    return number(float(math.prod([shape[d] for d in dims])), dtype)
 
 
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
@@ -187,98 +221,6 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
     # Where all elements are stored, the gradient would be 0 times an infinite fill value; 0 and 1 are their own powers.
     filled = torch.where(absent > 0, fill if groups.source.fill in (0, 1) else fill ** groups.absent(target), 1)
     return groups.shaped(torch.where(absent > 0, found * filled, stored).to(target), keepdim)
-
-
-def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The greatest elements over `dim` (an int, several, or () for all); equal ones share the gradient."""
-    return extremum("max", input, dim, keepdim)
-
-
-def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The least elements over `dim` (an int, several, or () for all); equal ones share the gradient."""
-    return extremum("min", input, dim, keepdim)
-
-
-def extremum(how: str, input: Any, dim: Any = (), keepdim: bool = False, *, nan_alone: bool = False) -> Tensor:
-    """The greatest (`how` is max) or least (min) elements over `dim`; equal ones share the gradient.
-
-    Args:
-        how: max or min.
-        input: A sparse tensor.
-        dim: An int, several, or () for all.
-        keepdim: Whether reduced dimensions stay.
-        nan_alone: Where the extremum is NaN, whether the gradient goes to elements that are NaN, as torch has it for
-            `max()` and norms, or is NaN for all of the group, as for `amax`.
-    """
-    groups = Groups(input, dim)
-    source = groups.source
-    if source.dtype.is_complex:
-        raise DtypeError(f"a{how} of {source.dtype}, which has no order; use A.abs()")
-    if groups.extent == 0:
-        raise IndexBoundsError(f"a{how}: the tensor ({source}) has no elements in dimensions {sorted(groups.dims)}")
-    operands = [Operand(source.pattern, source.data)]
-    if not tape.needed(operands):
-        found = _extremum(groups, how)
-    elif tape.is_seen(operands) or tape.is_transformed(operands):
-        found = _with_gradient(_extremum(groups, how), groups, nan_alone)
-    else:
-        found, _ = tape.follow(_Extremum, (how, groups.dims, source.fill, nan_alone), operands)
-    return groups.shaped(found, keepdim)
-
-
-def _extremum(groups: Groups, how: str) -> Tensor:
-    """The greatest or least element of each group."""
-    larger = torch.maximum if how == "max" else torch.minimum
-    beside = functools.partial(_beside, groups.absent() > 0, larger, groups.fill)
-    return notes.apply(beside, groups.reduce(groups.entries.detach(), how))
-
-
-class _Extremum(tape.Node):
-    """The greatest or least elements, whose gradients are shared by those that are equal to them."""
-
-    __slots__ = ()
-    problem: Any
-
-    def _groups(self, datas: Sequence[Any]) -> Groups:
-        return Groups(Operand(self.patterns[0], datas[0], self.problem[2]), tuple(self.problem[1]))
-
-    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
-        found = _extremum(self._groups(datas), self.problem[0])
-        return found, found
-
-    def kept(self, datas: Sequence[Any]) -> Tensor:
-        return _extremum(self._groups(datas), self.problem[0])
-
-    def gradients(
-        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
-    ) -> list[Tensor | None]:
-        groups, found = self._groups(datas), self.kept(datas) if kept is None else kept.detach()
-        has_nan = bool((found != found).any())
-        equal, ties = _shared(groups, found, has_nan and self.problem[3], has_nan)
-        return [groups.source.sparsity.spread(torch.where(equal, groups.at_entries(grad / ties), 0))]
-
-
-def _beside(lacks: Tensor, larger: Callable[[Tensor, Tensor], Tensor], fill: Tensor, found: Tensor) -> Tensor:
-    """Extrema of what is stored, and of the fill value where a group lacks an element."""
-    return torch.where(lacks, larger(found, fill), found)
-
-
-def _shared(groups: Groups, found: Tensor, nan_alone: bool, has_nan: bool = True) -> tuple[Tensor, Tensor]:
-    """Which entries share the gradient of an extremum, and how many elements do."""
-    compare = same if has_nan else torch.eq
-    equal = compare(groups.entries.detach(), groups.at_entries(found))
-    ties = groups.reduce(equal.to(found.dtype)) + groups.absent() * compare(found, groups.fill)
-    if has_nan and not nan_alone:  # what is divided by NaN has NaN for a gradient
-        equal, ties = equal | groups.at_entries(found != found), torch.where(found != found, found, ties)
-    return equal, ties
-
-
-def _with_gradient(found: Tensor, groups: Groups, nan_alone: bool) -> Tensor:
-    """Extrema that autograd follows to the entries that are equal to them."""
-    equal, ties = _shared(groups, found, nan_alone)
-    shares = groups.reduce(torch.where(equal, groups.entries, 0) / groups.at_entries(ties))
-    # The difference adds the gradient and 0; shares of an infinite extremum, or of one that is NaN, add up to it.
-    return torch.where(shares.detach().isfinite(), found + (shares - shares.detach()), shares)
 
 
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
@@ -302,6 +244,18 @@ def count_nonzero(input: Any, dim: Any = None) -> Tensor:
     return found + groups.absent(found.dtype) if groups.source.fill != 0 else found
 
 
+def number(value: complex, dtype: torch.dtype) -> Tensor:
+    """A number as a tensor, to which nobody writes."""
+    if torch._C._len_torch_dispatch_stack():  # torch traces with fakes alone
+        return torch.tensor(value, dtype=dtype, device="cpu")
+    return _number(value, dtype)
+
+
+@ordinary.kept(256)
+def _number(value: complex, dtype: torch.dtype) -> Tensor:
+    return torch.tensor(value, dtype=dtype, device="cpu")
+
+
 def same(a: Tensor, b: Tensor) -> Tensor:
     """Whether numbers are equal; NaN equals NaN."""
     return (a == b) | ((a != a) & (b != b))
@@ -317,6 +271,8 @@ def dimensions(a: Operand, dim: Any) -> frozenset[int]:
     """
     if dim is None:
         return frozenset(range(a.ndim))
+    if type(dim) is int and -a.ndim <= dim < a.ndim:
+        return frozenset((dim % a.ndim,))
     try:
         given = [operator.index(dim)] if not isinstance(dim, (tuple, list)) else [operator.index(d) for d in dim]
     except TypeError:

@@ -286,7 +286,7 @@ def _planned(
         return None
     if result is None:
         return None
-    if len(known.steps) == 1 and len(runs) == 1:
+    if len(known.steps) == 1 and len(runs) == 1 and type(runs[0].given[0]) is Operand:
         return result, of_problem(runs[0], known, values, patterns)
     return result, reader.read(result, runs)
 

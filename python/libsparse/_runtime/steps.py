@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,17 @@ if TYPE_CHECKING:
 _NAMES = "add sub mul div neg abs relu sqrt square sign exp log sin cos tanh sigmoid expm1 log1p pow"
 ELEMENTWISE_FUNCTIONS = frozenset(getattr(place, name) for name in _NAMES.split() for place in (torch, Tensor))
 """Functions that write their results to new arrays, in order and with the signs that they have."""
+
+
+_of_tensors: set[Any] = {*ELEMENTWISE_FUNCTIONS}
+
+
+@functools.cache
+def sum_in(dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
+    """The sum of all elements of a tensor in a dtype: the same function each time, by which recipes are compared."""
+    found = functools.partial(torch.sum, dtype=dtype)
+    _of_tensors.add(found)
+    return found
 
 
 class Permuted(NamedTuple):
@@ -128,7 +140,7 @@ def operands(sources: Sequence[Source], values: list[Any], patterns: list[Patter
 
 def is_of_tensors(function: Any) -> bool:
     """Whether a function of tensors is the same for all patterns."""
-    return type(function) is Permuted or function in ELEMENTWISE_FUNCTIONS
+    return type(function) is Permuted or function in _of_tensors
 
 
 class Recipe(NamedTuple):

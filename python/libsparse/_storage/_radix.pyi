@@ -134,6 +134,38 @@ def join_rows(
     place: int,
     /,
 ) -> None: ...
+def extreme_of_rows(
+    values: int,
+    kind: str,
+    rows: tuple[tuple[int, bool], ...],
+    count: int,
+    number: int,
+    extent: int,
+    fill: int,
+    greatest: bool,
+    threads: int,
+    team: int,
+    found: int,
+    column: int,
+    place: int,
+    /,
+) -> None: ...
+def share_of_extremes(
+    values: int,
+    kind: str,
+    rows: tuple[tuple[int, bool], ...],
+    count: int,
+    number: int,
+    extent: int,
+    fill: int,
+    nan_alone: bool,
+    threads: int,
+    team: int,
+    found: int,
+    grads: int,
+    shares: int,
+    /,
+) -> None: ...
 def lead_rows(
     values: int,
     kind: str,

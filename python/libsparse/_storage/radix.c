@@ -336,6 +336,11 @@ static PyMethodDef functions[] = {
 	{"drop_repeats", drop_repeats, METH_VARARGS,
 	 "drop_repeats(coords, count, order, again, group): how many entries in order stay, at the beginning of the arrays.\n\n"
 	 "Drops those that have the coordinates of the one before; writes their numbers by `order`, int32, and those of the ones that they repeat, as int64."},
+	{"extreme_of_rows", extreme_of_rows, METH_VARARGS,
+	 "extreme_of_rows(values, kind, rows, count, number, extent, fill, greatest, threads, team, found, column, place)\n\n"
+	 "Writes the greatest or least element of each of so many rows, NaN where there is one, the first column that has it, and the entry there, -1\n"
+	 "where it isn't stored; no columns and entries where they are 0. `rows` is ((pos, wide), (crd, wide)) and `fill` the address of the value of\n"
+	 "elements that are not stored. Values are f (float), d (double) or l (int64), columns and entries int64."},
 	{"filter_rows", filter_rows, METH_VARARGS,
 	 "filter_rows(pos, wide, mask, rows, threads, team, kept_pos, places)\n\n"
 	 "Writes the places of the entries of rows that a mask keeps, as many as it has ones, and where those of each row start, rows + 1 positions.\n"
@@ -383,6 +388,10 @@ static PyMethodDef functions[] = {
 	 "sort(coords, extents, moved, order, count, threads, team): how many entries have the coordinates of the one before them.\n\n"
 	 "`coords` and `moved` are tuples of (address, whether elements are int64), a pair a mode; `order` is the address of int32. The number is -1\n"
 	 "where coordinates are out of range, -2 where they and the numbers of entries have too many bits for this."},
+	{"share_of_extremes", share_of_extremes, METH_VARARGS,
+	 "share_of_extremes(values, kind, rows, count, number, extent, fill, nan_alone, threads, team, found, grads, shares)\n\n"
+	 "Writes what each entry has of the gradients of what `extreme_of_rows` has found: elements that are equal have equal shares. Where that is NaN,\n"
+	 "they are NaN for all entries of the row, but for those that are NaN alone where `nan_alone`. Values are f (float) or d (double)."},
 	{"surprises", surprises, METH_VARARGS,
 	 "surprises(pos, crd, other_pos, other_crd, wide, rows, runs, run): how many steps of a merge a processor guesses wrongly, of how many.\n\n"
 	 "The rows of two matrices are merged in so many runs, of so many steps at most. Arrays are given by their addresses, and have int64\n"
@@ -394,7 +403,8 @@ static PyMethodDef functions[] = {
 	{"walk_levels", walk_levels, METH_VARARGS,
 	 "walk_levels(levels, wide, stride, threads, team)\n\n"
 	 "Writes the coordinates of entries. `levels` is a tuple of (size, pos, crd, coords): how many positions a level has, its arrays, of int64 where\n"
-	 "`wide`, else of int32, 0 where it has none, and an array of int64 for its coordinates. All levels are compressed; the first may be dense."},
+	 "`wide`, else of int32, 0 where it has none, and an array of int64 for its coordinates. All levels are compressed; the first may be dense.\n"
+	 "Returns whether positions end where levels do; else nothing is written."},
 	{"write_fibers", write_fibers, METH_VARARGS,
 	 "write_fibers(coords, count, threads, team, nodes, pos, crd)\n\n"
 	 "Writes the arrays of compressed levels, but for the first positions and the last coordinates and the ends of all positions. `nodes` has what\n"

@@ -24,8 +24,8 @@ from .reshaping import numbers
 implements(torch.sum, Tensor.sum, layouts="raises")(within_arrays(torch.sum)(reductions.sum))
 implements(torch.mean, Tensor.mean, layouts="raises")(within_arrays(torch.mean)(reductions.mean))
 implements(torch.prod, Tensor.prod, layouts="raises")(within_arrays(torch.prod)(reductions.prod))
-implements(torch.amax, Tensor.amax, layouts="raises")(within_arrays(torch.amax)(reductions.amax))
-implements(torch.amin, Tensor.amin, layouts="raises")(within_arrays(torch.amin)(reductions.amin))
+implements(torch.amax, Tensor.amax, layouts="raises")(within_arrays(torch.amax)(extrema.amax))
+implements(torch.amin, Tensor.amin, layouts="raises")(within_arrays(torch.amin)(extrema.amin))
 implements(torch.count_nonzero, Tensor.count_nonzero, layouts="raises")(
     within_arrays(torch.count_nonzero)(reductions.count_nonzero)
 )
@@ -105,7 +105,7 @@ def _extremum(name: str, input: Any, dim: Any, keepdim: bool) -> Any:
     if is_tensor(dim):
         return pointwise.apply(name, torch.maximum if name == "max" else torch.minimum, (input, dim))
     if dim is None:
-        return reductions.extremum(name, input, nan_alone=True)
+        return extrema.extremum(name, input, nan_alone=True)
     return (extrema.greatest if name == "max" else extrema.least)(input, dim, keepdim)
 
 
@@ -113,7 +113,7 @@ def _extremum(name: str, input: Any, dim: Any, keepdim: bool) -> Any:
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The least and the greatest elements."""
     over = () if dim is None else dim
-    return reductions.amin(input, over, keepdim), reductions.amax(input, over, keepdim)
+    return extrema.amin(input, over, keepdim), extrema.amax(input, over, keepdim)
 
 
 def _moment(compute: Callable[..., Any]) -> Callable[..., Any]:
