@@ -188,7 +188,12 @@ class _Extremum(tape.Node):
 
 
 def _shares(groups: Groups, found: Tensor, grad: Tensor, nan_alone: bool) -> Tensor | None:
-    """What each entry of rows has of the gradient of an extremum; None where C doesn't read them."""
+    """What each entry has of the gradient of an extremum, of all elements or of rows that C reads; None of others."""
+    pattern = groups.source.sparsity
+    if not (groups.kept or pattern.traced or tape.is_watched() or found != found):
+        equal = groups.entries.detach() == found
+        ties = int(equal.sum()) + (groups.extent - pattern.nnz if found == groups.fill else 0)
+        return pattern.spread(torch.where(equal, grad / ties, 0))
     read = _read(groups)
     if read is None or grad.dtype != found.dtype:
         return None

@@ -166,10 +166,12 @@ def _united(
     if shapes is not None:
         return parts, shapes, pattern, None
     parts = [_expanded(part, shape) for part in parts]
-    merged = None if function is None else union.apply(function, *parts)
+    patterns = [part.sparsity for part in parts if isinstance(part, Operand)]
+    same = all([alike(patterns[0], pattern) for pattern in patterns[1:]])
+    merged = None if function is None or same else union.apply(function, *parts)
     if merged is not None:
         return parts, None, merged[1], merged[0]
-    return parts, None, alignment.union([part.sparsity for part in parts if isinstance(part, Operand)]), None
+    return parts, None, patterns[0] if same else alignment.union(patterns), None
 
 
 def _refusal(name: str, error: Exception, parts: Sequence[Any]) -> LibsparseError:
@@ -197,8 +199,22 @@ class _Call:
 
     def fill(self, parts: Sequence[Any], pattern: Pattern) -> Any:
         """The function of the fill values."""
+        if (known := self._of_zeros(parts)) is not None:
+            return known
         with _disable_current_modes():  # numbers are known while torch traces, too
             return self._of_numbers(parts, pattern)
+
+    def _of_zeros(self, parts: Sequence[Any]) -> Any:
+        """The same where these are 0, of a function that others have, too; None where that isn't known."""
+        if self._names or "<" in getattr(self._function, "__qualname__", "<"):  # as that of a lambda is
+            return None
+        if any([p.fill != 0 if isinstance(p, Operand) else type(p) not in _NUMBERS for p in parts]):
+            return None
+        given = tuple([p.dtype if isinstance(p, Operand) else _Number(p) for p in parts])
+        try:
+            return _of_zero(self._function, given, torch.get_default_dtype())
+        except (RuntimeError, TypeError):
+            return None  # said in the words of its cause
 
     def _of_numbers(self, parts: Sequence[Any], pattern: Pattern) -> Any:
         # A vector of one element is promoted as a tensor with dimensions is; numbers and scalars stay what they are.

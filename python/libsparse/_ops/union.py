@@ -170,8 +170,9 @@ def over(below: Pattern, above: Pattern) -> tuple[Pattern, Tensor] | None:
     return None if pattern is None else (pattern, found.sub_(1))
 
 
+_OF_TRUTHS = frozenset({"and", "or", "xor"})
 # Functions that kernels compute as torch does, and how many arguments they take.
-_MERGED = {**dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "max", "min"), 2), "where": 3}
+_MERGED = {**dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "max", "min", *_OF_TRUTHS), 2), "where": 3}
 
 
 def _merges(name: str, operands: Sequence[Operand]) -> bool:
@@ -180,7 +181,8 @@ def _merges(name: str, operands: Sequence[Operand]) -> bool:
     if any([o.data is None or o.fill != 0 or o.shape != first.shape for o in operands]):
         return False
     compared = others if name == "where" else operands  # dtypes are those of values, beside a condition
-    alike = compared[0].dtype in _ORDERED and all([o.dtype is compared[0].dtype for o in compared])
+    known = _TRUTHS if name in _OF_TRUTHS else _ORDERED
+    alike = compared[0].dtype in known and all([o.dtype is compared[0].dtype for o in compared])
     if (
         not alike
         or (name == "where" and first.dtype != torch.bool)
@@ -193,6 +195,7 @@ def _merges(name: str, operands: Sequence[Operand]) -> bool:
     return format == format.writable and not any(x.sparsity.format.pads or x.sparsity.block for x in operands)
 
 
+_TRUTHS = frozenset({torch.bool})
 _ORDERED = frozenset(dtype for dtype in dtypes.CODES if dtype != torch.bool and not dtype.is_complex)
 
 

@@ -197,6 +197,8 @@ def expanded(pattern: Pattern) -> tuple[Tensor, Tensor | None]:
     if len(extents) > 1 and (found := levels.in_blocks(format.kinds, extents, pattern.pos[-1], pattern.crd[-1])):
         by_level, places = found
         return torch.stack([by_level[format.order.index(mode)] for mode in range(len(extents))]), places
+    if (listed := _listed(pattern)) is not None:
+        return listed, None
     coords, places = packing.expand_levels(format, extents, pattern.pos, pattern.crd)
     if places is None:
         return coords, places
@@ -208,6 +210,18 @@ def expanded(pattern: Pattern) -> tuple[Tensor, Tensor | None]:
     held[places] = True
     places = held.nonzero().flatten()
     return ordered.index_select(1, places), places
+
+
+def _listed(pattern: Pattern) -> Tensor | None:
+    """The coordinates of a pattern that has them all in lists, as COO has; None of others."""
+    first, *others = pattern.format.kinds
+    if pattern.traced or first.padded or not (first.segmented and all([level.branchless for level in others])):
+        return None
+    lists = [pattern.crd[pattern.format.order.index(mode)] for mode in range(pattern.ndim)]
+    whole = [array for array in lists if array is not None and array.numel() == pattern.size]
+    if len(whole) < len(lists):
+        return None
+    return torch.stack(whole).to(torch.int64) if len({a.dtype for a in whole}) == 1 else None
 
 
 def without_ones(pattern: Pattern) -> Pattern:

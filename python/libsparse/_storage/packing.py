@@ -192,9 +192,8 @@ def expand_levels(
         The coordinates of every entry, int64, with a row a mode, and the places of the entries among the values: None
         where that is their own number.
     """
-    walked_in_c = _walked(format, extents, pos, crd, beside)
-    if walked_in_c is not None:
-        return walked_in_c, None
+    if (found := _walked(format, extents, pos, crd, beside)) is not None:
+        return found, None
     coords = _below_dense(format, extents, pos, crd)
     done = len(coords)
     parent = torch.arange(coords[0].numel() if coords else 1, device="cpu")
