@@ -80,7 +80,7 @@ def extremum(how: str, input: Any, dim: Any = (), keepdim: bool = False, *, nan_
 def _found(groups: Groups, how: str) -> Tensor:
     """The greatest or least element of each group."""
     pattern, values, fill = groups.source.sparsity, groups.source.values.detach(), groups.source.fill
-    few = pattern.size < alignment.MANY and _are_rows(groups)
+    few = not pattern.traced and pattern.size < alignment.MANY and _are_rows(groups)
     if few or not (groups.kept or pattern.traced):
         # A kernel takes as long to be found as few entries take, and doesn't know of those that are not stored.
         return notes.run(Computed(_of_rows if few else _of_all, (how, fill)), [Operand(pattern, values)])[0]
@@ -238,7 +238,7 @@ def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
 def _place(how: str, input: Any, dim: int | None, keepdim: bool) -> Tensor:
     source = _constant(input)
     groups = Groups(source, dim)
-    led = _led(groups, how) if dim is not None and groups.extent else None
+    led = None if dim is None or source.sparsity.traced or not groups.extent else _led(groups, how)
     if led is not None:
         return groups.shaped(led[1], keepdim)
     return _places(groups, extremum(how, source, () if dim is None else dim), dim, keepdim)
@@ -257,7 +257,8 @@ def least(input: Any, dim: int, keepdim: bool = False) -> Extremum:
 def _extremum(how: str, input: Any, dim: int, keepdim: bool) -> Extremum:
     groups = Groups(input, dim)
     source = groups.source
-    led = _led(groups, how) if groups.extent and source.sparsity.size and not source.dtype.is_complex else None
+    known = not source.sparsity.traced and groups.extent and source.sparsity.size
+    led = _led(groups, how) if known else None
     if led is not None:
         found, columns, entries = led
         if tape.needed([source]):

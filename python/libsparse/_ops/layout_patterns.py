@@ -198,7 +198,7 @@ def _same_entries(shape: torch.Size, indices: Tensor, versions: tuple[int, ...])
     return None
 
 
-@torch.inference_mode(False)
+@ordinary.outside_inference
 def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tuple[int, ...]) -> _Known:
     from . import arranging  # with the first coordinates
 

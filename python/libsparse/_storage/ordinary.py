@@ -62,6 +62,19 @@ def tensors(*, of_fakes: bool = False) -> Iterator[None]:
         yield
 
 
+def outside_inference(make: Callable[..., _Made]) -> Callable[..., _Made]:
+    """A function that makes ordinary tensors inside of `torch.inference_mode()`, too, which takes time to leave."""
+
+    @functools.wraps(make)
+    def made(*args: Any, **kwargs: Any) -> _Made:
+        if not torch.is_inference_mode_enabled():
+            return make(*args, **kwargs)
+        with torch.inference_mode(False):
+            return make(*args, **kwargs)
+
+    return made
+
+
 def _fakes_are_made() -> bool:
     """Whether torch makes fake tensors of ordinary ones."""
     return _fake_mode() is not None

@@ -17,7 +17,7 @@ from libsparse._ops.assemble import to_format
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
-from libsparse._storage import boxes, memory, packing, padding, sorting, threads
+from libsparse._storage import boxes, memory, ordinary, packing, padding, sorting, threads
 from libsparse._storage.conversion import Conversion, taken
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format, default_format
@@ -81,7 +81,7 @@ def kept_format(format: Format, shape: Sequence[int]) -> Format:
     return Format("dcsr") if listed else default_format(ndim)
 
 
-@torch.inference_mode(False)
+@ordinary.outside_inference
 def pack(entries: Entries, format: Format, itemsize: int = 8) -> Conversion:
     """The pattern of distinct entries in a format, and how values get there.
 

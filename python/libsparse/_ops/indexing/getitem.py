@@ -16,6 +16,7 @@ from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
 from libsparse._ops.operands import broadcasts, is_sparse, is_tensor
 from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
+from libsparse._storage import ordinary
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
@@ -270,7 +271,7 @@ def _of_arrays(source: Operand, above: Operand, outer: Key, inner: Inner) -> Ope
     return with_blocks(above.with_data(values), values.shape[1:])
 
 
-@torch.inference_mode(False)
+@ordinary.outside_inference
 def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
     sizes = block_sizes(pattern)
     blocks = None if sizes is None else of_blocks(pattern)

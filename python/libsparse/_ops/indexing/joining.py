@@ -160,7 +160,7 @@ class _Others(NamedTuple):
         return f"to {self.shape}"
 
 
-@torch.inference_mode(False)
+@ordinary.outside_inference
 def _pattern(
     patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int], format: Format, itemsize: int
 ) -> Conversion:
