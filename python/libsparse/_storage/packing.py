@@ -192,8 +192,8 @@ def expand_levels(
         The coordinates of every entry, int64, with a row a mode, and the places of the entries among the values: None
         where that is their own number.
     """
-    if (found := _walked(format, extents, pos, crd, beside)) is not None:
-        return found, None
+    if (in_order := _walked(format, extents, pos, crd, beside)) is not None:
+        return in_order, None
     coords = _below_dense(format, extents, pos, crd)
     done = len(coords)
     parent = torch.arange(coords[0].numel() if coords else 1, device="cpu")
