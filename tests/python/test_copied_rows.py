@@ -112,3 +112,19 @@ def test_masks_are_read_in_c_and_by_torch(monkeypatch):
     found = A[mask]
     monkeypatch.setattr(keys.sorting, "in_c", lambda: None)
     _same(A[mask], _scipy(found))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.complex64])
+def test_listed_rows_have_gradients(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    D = torch.where(torch.rand(8, 5) < 0.5, torch.randn(8, 5), 0).to(dtype)
+    A = ls.from_torch(D).to_format("csr")
+    at = tuple(A.indices())
+    for key in (torch.tensor([1, 1, 3]), torch.tensor([-1, 0]), torch.rand(8) < 0.5, torch.empty(0, dtype=torch.int64)):
+        values, dense = A.values().clone().requires_grad_(), D.clone().requires_grad_()
+        found, wanted = A.with_values(values)[key], dense[key]
+        torch.testing.assert_close(found.to_dense(), wanted)
+        weight = torch.randint(1, 5, wanted.shape).to(dtype)
+        (first,) = torch.autograd.grad((found.to_dense() * weight).sum().abs(), values)
+        (second,) = torch.autograd.grad((wanted * weight).sum().abs(), dense)
+        torch.testing.assert_close(first, second[at])

@@ -25,10 +25,12 @@ from libsparse._runtime.problem import Operand, stored
 from libsparse._runtime.status import check
 from libsparse._storage import memory, ordinary, threads
 from libsparse._storage.boxes import has_far_more_rows
+from libsparse._storage.conversion import taken
 from libsparse._storage.derived import is_first
 from libsparse._storage.pattern import Pattern
 
 _INDICES = frozenset({torch.int32, torch.int64})
+_MANY = 1 << 15  # entries that are not all numbered for a gradient of some
 # A type of each width, as which values are copied.
 _OF_WIDTH = {0: "bool", 1: "u8", 2: "i16", 4: "i32", 8: "i64", 16: "c128"}
 
@@ -85,9 +87,17 @@ def listed_rows(source: Operand, rows: Tensor) -> Operand | None:
     plain = all([type(array) in PLAIN for array in arrays]) and rows.layout is torch.strided and rows.is_cpu
     if not plain or torch.is_inference_mode_enabled():
         return None
-    followed = forward_ad._current_level >= 0 or ordinary.in_transform() is not None or tape.is_seen([source])
-    followed = followed or (values is not None and values.requires_grad and torch.is_grad_enabled())
-    return None if followed else copy_rows(source, rows)
+    if forward_ad._current_level >= 0 or ordinary.in_transform() is not None or tape.is_seen([source]):
+        return None
+    if values is None or not (values.requires_grad and torch.is_grad_enabled()):
+        return copy_rows(source, rows)
+    if pattern.size >= _MANY:
+        return None
+    numbers = torch.arange(pattern.size, dtype=pattern.index_dtype, device="cpu")
+    numbered = copy_rows(Operand(pattern, numbers), rows)
+    if numbered is None:
+        return None
+    return Operand(numbered.pattern, taken(stored(pattern, values), numbered.values), source.fill)
 
 
 def first_rows(source: Operand, name: tuple[Any, ...], rows: Callable[[], Tensor]) -> Operand | None:
