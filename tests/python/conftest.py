@@ -57,6 +57,18 @@ def without_trials(monkeypatch):
 
 
 @pytest.fixture
+def without_c(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Has kernels called, and patterns found, in Python from then on, as with a torch that lacks what C needs."""
+    from libsparse._runtime import direct, discovery
+
+    def leave() -> None:
+        for module in (direct, discovery):
+            monkeypatch.setattr(module, "native", None)
+
+    return leave
+
+
+@pytest.fixture
 def follows_writes() -> Callable[..., None]:
     """Checks that what a function computes of a matrix follows all that is written to its values."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
-from libsparse._runtime import direct, dispatch
+from libsparse._runtime import dispatch
 from libsparse._runtime.call import Call
 from libsparse._runtime.problem import Operand
 from libsparse._tools import tune
@@ -56,9 +57,9 @@ def test_results_follow_what_is_written_to_values(text: str, schedule: str, thre
 
 @pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("format", ["do", "dk(2,2)", "dk(3,5)"])
-def test_padding_that_meets_infinity_is_nothing(format: str, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_padding_that_meets_infinity_is_nothing(format: str, native: bool, without_c: Callable[[], None]) -> None:
     if not native:
-        monkeypatch.setattr(direct, "native", None)
+        without_c()
     A, x = matrix(), torch.rand(50)
     variant = replaced(lambda: A @ x, f"convert(A0, {format}, values); reorder(i, j)")
     for _ in range(4):

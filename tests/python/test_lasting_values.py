@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 from covering import pairs
-from libsparse._runtime import direct, lasting
+from libsparse._runtime import lasting
 from libsparse._runtime.call import Call
 from torch import Tensor
 
@@ -74,11 +74,11 @@ DTYPES = [torch.float32, torch.float64]
 
 @pytest.mark.parametrize(("name", "way", "dtype"), pairs(list(WORK), WAYS, DTYPES))
 def test_results_have_the_same_bits_throughout(
-    name: str, way: tuple[int, bool], dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+    name: str, way: tuple[int, bool], dtype: torch.dtype, without_c: Callable[[], None]
 ) -> None:
     threads, native = way
     if not native:
-        monkeypatch.setattr(direct, "native", None)
+        without_c()
     A, work = matrix(dtype=dtype), WORK[name]
     with ls.options(num_threads=threads):
         result = settled(lambda: work(A))
@@ -109,11 +109,11 @@ def in_blocks(dtype: torch.dtype) -> ls.SparseTensor:
 
 @pytest.mark.parametrize(("columns", "way", "transposed", "dtype"), pairs([32, 64, 70], WAYS, [False, True], DTYPES))
 def test_padding_of_blocks_is_nothing(
-    columns: int, way: tuple[int, bool], transposed: bool, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+    columns: int, way: tuple[int, bool], transposed: bool, dtype: torch.dtype, without_c: Callable[[], None]
 ) -> None:
     threads, native = way
     if not native:
-        monkeypatch.setattr(direct, "native", None)
+        without_c()
     A = in_blocks(dtype)
     dense, X = A.to_dense(), torch.rand(A.shape[0 if transposed else 1], columns, dtype=dtype)
 

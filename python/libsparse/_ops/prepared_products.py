@@ -190,12 +190,14 @@ def _prepare(name: Any, problem: Problem, operands: Sequence[Operand]) -> Prepar
     """A prepared problem, kept as a short way by the pattern of operand 0 from the second time on; None without one."""
     pattern = operands[0].sparsity
     first = notes.notes.runs is None and is_first(pattern.begun, name)
-    if first and (found := likes.bound(problem, operands)) is not None:
-        return Once(problem, found[1], operands[-1].dtype)
-    like = likes.once(problem, operands) if first else None
-    if like is not None and (direct := like.shortest(operands)) is not None:
-        return Once(problem, direct, operands[-1].dtype)
-    prepared = dispatch.prepare(problem, operands)
+    if first:
+        found = likes.bound(problem, operands)
+        like = likes.once(problem, operands) if found is None else None
+        direct = found[1] if found is not None else None if like is None else like.shortest(operands)
+        if direct is not None:
+            pattern.begun[name] = ()  # what is prepared later counts this call, too
+            return Once(problem, direct, operands[-1].dtype)
+    prepared = dispatch.prepare(problem, operands, used=pattern.begun.get(name) is not None)
     variant = prepared.variant
     if isinstance(variant, Call) and variant.direct is None:
         variant.make_direct(operands)

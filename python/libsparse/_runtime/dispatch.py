@@ -56,8 +56,13 @@ class Prepared:
 
     __slots__ = ("__weakref__", "dtype", "pattern", "problem", "variant")
 
-    def __init__(self, problem: Problem, operands: Sequence[Operand], found: Call | None = None) -> None:
-        """Begin with the variant that was found, else as the compiler chooses or the problem's schedule describes."""
+    def __init__(
+        self, problem: Problem, operands: Sequence[Operand], found: Call | None = None, *, used: bool = False
+    ) -> None:
+        """Begin with the variant that was found, else as the compiler chooses or the problem's schedule describes.
+
+        `used` says whether the problem was computed on these patterns before, without this.
+        """
         self.problem = problem
         self.dtype: Any = None
         first = next((o.pattern for o in operands if o.pattern is not None), None)
@@ -68,7 +73,7 @@ class Prepared:
                 from . import first_uses  # few problems have first uses of their own
 
                 self.variant: Variant = few
-                first_uses.begin(self, few)
+                first_uses.begin(self, few, used)
                 return
         self.settle(operands, found)
 
@@ -200,8 +205,13 @@ def _kept(name: tuple[Any, ...], patterns: Sequence[Pattern]) -> Prepared | None
     return entry[0] if entry and all([ref() is p for ref, p in zip(entry[1], patterns[1:], strict=True)]) else None
 
 
-def prepare(problem: Problem, operands: Sequence[Operand], found: Call | None = None) -> Prepared:
-    """A problem prepared on operands, to begin with what was found; the first pattern keeps it, or the process."""
+def prepare(
+    problem: Problem, operands: Sequence[Operand], found: Call | None = None, *, used: bool = False
+) -> Prepared:
+    """A problem prepared on operands, to begin with what was found; the first pattern keeps it, or the process.
+
+    `used` says whether it was computed on these patterns before, where they don't know that themselves.
+    """
     name, patterns = key(problem, operands), [o.pattern for o in operands if o.pattern is not None]
     if not patterns:  # as of a step that computes a function of a dense operand
         alone = (Operand, *name)
@@ -209,9 +219,9 @@ def prepare(problem: Problem, operands: Sequence[Operand], found: Call | None = 
         return kernel.prepared.setdefault(alone, dense)  # type: ignore[no-any-return]
     if (prepared := _kept(name, patterns)) is not None:
         return prepared
-    kept, prepared = patterns[0].calls, Prepared(problem, operands, found)
     earlier = patterns[0].begun.get(("problem", name))
-    if earlier is not None and (pattern := earlier[0]()) is not None and earlier == _together(pattern, operands):
+    kept, prepared = patterns[0].calls, Prepared(problem, operands, found, used=used or earlier is not None)
+    if earlier and (pattern := earlier[0]()) is not None and earlier == _together(pattern, operands):
         prepared.know(pattern)
     for old, (_, refs) in list(kept.items()):
         if len(kept) >= _PREPARED_KEPT or any(ref() is None for ref in refs):
@@ -290,13 +300,15 @@ def _at_first(problem: Problem, operands: Sequence[Operand], name: tuple[Any, ..
         if (found := likes.bound(problem, operands)) is not None:
             about, made = found
             data, seen = about.result(made, operands)
-            if about.finder is not None:  # the next computation on the same operands has the same pattern
-                pattern.begun["problem", name] = _together(seen, operands)
+            # The next computation on the same operands has the same pattern, and is not the first.
+            pattern.begun["problem", name] = () if about.finder is None else _together(seen, operands)
             return data, seen
         like = likes.once(problem, operands)
         short = None if like is None or like.finds else like.direct_on(operands)
         if like is not None and short is not None:
-            return like.through(short, operands)
+            result = like.through(short, operands)
+            pattern.begun["problem", name] = ()
+            return result
     except RuntimeError:
         return None  # said in the words of its cause where it is computed as later ones are
     # To find a pattern takes longer than to keep what is found.

@@ -30,10 +30,16 @@ Prepared: TypeAlias = Any
 _USES = 3  # as the compiler's `few_uses`
 
 
-def begin(prepared: Prepared, call: Call) -> None:
-    """Computes a problem by a call that is right for few uses, and another way after these."""
+def begin(prepared: Prepared, call: Call, used: bool) -> None:
+    """Computes a problem by a call that is right for few uses, and another way after these.
+
+    Args:
+        prepared: The problem.
+        call: What computes it.
+        used: Whether it was computed before on a pattern that nothing was kept for, which is one of the uses.
+    """
     call.tally.told = functools.partial(_end, weakref.ref(prepared))
-    call.tally.waits = _USES
+    call.tally.waits = _USES - used
 
 
 def _end(reference: weakref.ref[Prepared]) -> None:
