@@ -248,7 +248,13 @@ _DTYPES = {None: None, "u8": torch.uint8, "i16": torch.int16}
 
 
 def _read() -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
-    described = json.loads(Path(__file__).with_name("formats.json").read_bytes())
+    try:
+        described = json.loads(Path(__file__).with_name("formats.json").read_bytes())
+    except NotADirectoryError as error:
+        raise ImportError(
+            "libsparse can't be imported from an archive, since the system loads its compiler and kernels as files: "
+            "install the wheel with pip, or unpack the archive"
+        ) from error
     return {kind["letter"]: kind for kind in described["levels"]}, described["names"]
 
 
