@@ -111,16 +111,16 @@ func (s *Store) checkOwner(folder string) error {
 
 // problem is an error of kind Cache about the folder.
 func (s *Store) problem(what string, err error) error {
-	hint := "name another folder"
+	hint := "name another folder by LIBSPARSE_CACHE_DIR"
 	switch {
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		hint = "the disk is full; free some space or name another folder"
+		hint = "the disk is full; free some space or name another folder by LIBSPARSE_CACHE_DIR"
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
-		hint = "it is not writable; name another folder"
+		hint = "it is not writable; name another folder by LIBSPARSE_CACHE_DIR"
 	case errors.Is(err, syscall.ENOTDIR):
-		hint = "it is not a folder; name another one"
+		hint = "it is not a folder; name another one by LIBSPARSE_CACHE_DIR"
 	case errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.EISDIR):
-		hint = "a folder stands where a file belongs; remove it, or name another folder"
+		hint = "a folder stands where a file belongs; remove it, or name another folder by LIBSPARSE_CACHE_DIR"
 	}
 	return diag.Errorf(diag.Cache, "the kernel cache in %s %s: %s", s.dir, what, hint).WithDetail(err.Error())
 }
