@@ -8,6 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -96,8 +97,9 @@ def _guarded(name: str, check: Callable[[], tuple[bool, str, str]]) -> Finding:
 
 
 def _python() -> tuple[bool, str, str]:
-    ok = sys.version_info >= (3, 10)
-    return ok, f"{platform.python_version()} at {sys.executable}", "install Python 3.10 or newer"
+    free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    found = f"{platform.python_version()}{', free-threaded,' if free else ''} at {sys.executable}"
+    return sys.version_info >= (3, 10) and not free, found, "install Python 3.10 or newer, not its free-threaded build"
 
 
 def _torch() -> tuple[bool, str, str]:
