@@ -139,7 +139,8 @@ def _multiplied(theirs: Any) -> Any:
     def spmm(src: Any, other: Tensor, reduce: str = "sum") -> Any:
         if isinstance(src, SparseTensor):
             src = Adjacency(adjacency.rows_of_entries("spmm", _matrix("spmm", "src", src)))
-        return (FUNCTIONS["matmul"] if isinstance(src, Adjacency) else theirs)(src, other, reduce)
+        multiply: Any = FUNCTIONS["matmul"] if isinstance(src, Adjacency) else theirs
+        return multiply(src, other, reduce)
 
     _scripted_as(spmm, theirs)
     return spmm
