@@ -43,7 +43,8 @@ static inline int64_t parent_of(const Runs *runs, int64_t n)
 		int64_t end = share(runs->count, runs->threads, thread + 1);						\
 		for (int64_t n = share(runs->count, runs->threads, thread); n < end; n++) {				\
 			const T first = pos[parent_of(runs, n)], begin = starts[n], length = starts[n + 1] - begin;	\
-			memcpy(moved + begin, crd + first, (size_t)length * sizeof(T));					\
+			if (length > 0) /* arrays without elements may be NULL */						\
+				memcpy(moved + begin, crd + first, (size_t)length * sizeof(T));				\
 			for (T k = 0; k < length; k++)									\
 				place[begin + k] = first + k;								\
 		}													\
