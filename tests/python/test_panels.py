@@ -15,7 +15,9 @@ def small_caches(monkeypatch: pytest.MonkeyPatch) -> list[Prepared]:
     monkeypatch.setattr(panels.target, "caches", lambda: (1 << 10, 1 << 30))
     prepared: list[Prepared] = []
     begin = Prepared.__init__
-    monkeypatch.setattr(Prepared, "__init__", lambda self, *given: (begin(self, *given), prepared.append(self))[0])
+    monkeypatch.setattr(
+        Prepared, "__init__", lambda self, *args, **kwargs: (begin(self, *args, **kwargs), prepared.append(self))[0]
+    )
     return prepared
 
 

@@ -60,8 +60,8 @@ def divide(a: Any, b: Any) -> Operand | None:
     if not is_sparse(a) or is_sparse(b) or not is_tensor(b) or is_scalar(b):
         return None
     first, second = to_operand(a), to_operand(b, 1)
-    known = first.dtype in (torch.float32, torch.float64) and first.fill == 0 and first.dtype == second.dtype
-    if not known or not _broadcasts(second, first) or first.ndim > MODES:
+    known = second.pattern is None and first.dtype in (torch.float32, torch.float64) and first.dtype == second.dtype
+    if not known or first.fill != 0 or not _broadcasts(second, first) or first.ndim > MODES:
         return None
     own, divisor = _without_ones(second, first)
     if not own or tape.is_transformed([first, second]):

@@ -93,13 +93,15 @@ def _reciprocals(other: Any, input: Any) -> Tensor:
     return quotients
 
 
-_divide_any = _handler(torch.div, (0,))
-
-
-def _divide(*args: Any, **kwargs: Any) -> Any:
+def _quotient(function: Any) -> Callable[..., Any]:
     """`input / other`, or that rounded; elements that are not stored stay 0."""
-    found = elementwise.divide(*args) if len(args) == 2 and not kwargs else None
-    return _divide_any(*args, **kwargs) if found is None else found
+    divide_any = _handler(function, (0,))
+
+    def divide(*args: Any, **kwargs: Any) -> Any:
+        found = elementwise.divide(*args) if len(args) == 2 and not kwargs else None
+        return divide_any(*args, **kwargs) if found is None else found
+
+    return by_kind(divide)
 
 
 def _whole_quotient(name: str) -> Callable[..., Any]:
@@ -120,7 +122,8 @@ for _name, _operator in _WHOLE.items():
 implements(Tensor.__rtruediv__)(_reflected(_reciprocals, (0,)))
 implements(Tensor.__rpow__)(_reflected(torch.pow))
 implements(*named("mul multiply __mul__ __rmul__", torch, Tensor), layouts="raises")(by_kind(elementwise.multiply))
-implements(*named("div divide true_divide __truediv__", torch, Tensor), layouts="raises")(by_kind(_divide))
+implements(*named("div divide true_divide", torch, Tensor), layouts="raises")(_quotient(torch.div))
+implements(Tensor.__truediv__, layouts="raises")(_quotient(Tensor.__truediv__))  # leaves other types to themselves
 for _property in ("real", "imag"):
     implements(getter(_property))(_handler(getattr(torch, _property), (), keeps_zero=True))
 
