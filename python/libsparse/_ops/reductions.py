@@ -88,7 +88,8 @@ class Groups:
         lengths = self._lengths()
         if lengths is not None:
             return lengths.to(device, torch.int64)
-        return contraction.contract(_over(self.kept, pattern.ndim, "sum", torch.int64), [Operand(pattern, None)])[0]
+        counts = contraction.contract(_over(self.kept, pattern.ndim, "sum", torch.int64), [Operand(pattern, None)])[0]
+        return counts.to(device)
 
     def _lengths(self) -> Tensor | None:
         """How many elements of each group are stored, where positions say that, in the integers that these have."""
