@@ -9,6 +9,8 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError
 from libsparse._runtime.problem import Operand
+from libsparse._storage import ordinary
+from libsparse._storage.fakes import is_fake
 
 from .indexing.reshaping import flatten
 from .operands import to_operand
@@ -72,6 +74,8 @@ def nanquantile(
 
 
 def _median(input: Any, dim: int | None, keepdim: bool, name: str, ignored: bool) -> Any:
+    if dim is None and 0 in input.shape and input.dtype.is_floating_point:
+        return torch.tensor(torch.nan, dtype=input.dtype, device="cpu")
     source, groups, missing = _groups(input, dim, name)
     if missing is None:
         ranks = torch.tensor([[(groups.extent - 1) // 2]], device="cpu")
@@ -80,9 +84,7 @@ def _median(input: Any, dim: int | None, keepdim: bool, name: str, ignored: bool
     else:  # NaN is the greatest
         ranks = torch.where(missing > 0, groups.extent - 1, (groups.extent - 1) // 2)
     (along_dim,) = groups.dims
-    values, indices = (
-        found.squeeze(along_dim) for found in ranked(groups, ranks, int(ranks.max()) + 1 if ranks.numel() else 1)
-    )
+    values, indices = (found.squeeze(along_dim) for found in ranked(groups, ranks, _stop(groups, ranks)))
     if dim is None:
         return _shared(groups, values)
     whole = Groups(source, dim)
@@ -93,12 +95,12 @@ def _median(input: Any, dim: int | None, keepdim: bool, name: str, ignored: bool
 def _shared(groups: Groups, chosen: Tensor) -> Tensor:
     """One of all elements, whose gradient goes to all that are equal to it in equal parts, as torch's does."""
     entries, value = groups.entries, chosen.detach()
-    if not entries.requires_grad or not bool(value.isfinite()):
+    if not entries.requires_grad:
         return chosen
     equal = entries.detach() == value
-    count = equal.sum() + groups.absent() * bool(groups.fill == value)
-    total = torch.where(equal, entries, 0).sum() / count
-    return value + (total - total.detach())
+    count = equal.sum() + groups.absent() * (groups.fill == value)
+    total = torch.where(equal, entries, 0).sum() / count.clamp(min=1)
+    return torch.where(value.isfinite(), value + (total - total.detach()), chosen)
 
 
 def _quantile(
@@ -121,7 +123,7 @@ def _quantile(
     below = (places if rounded is None else rounded(places)).to(torch.int64)
     ranks = below if rounded is not None else torch.cat([below, places.ceil().to(torch.int64)], 1)
     (place,) = groups.dims
-    found = ranked(groups, ranks, int(ranks.max()) + 1 if ranks.numel() else 1)[0].movedim(place, 0)
+    found = ranked(groups, ranks, _stop(groups, ranks))[0].movedim(place, 0)
     if rounded is None:
         weights = (torch.full_like(places, 0.5) if interpolation == "midpoint" else places - below).to(source.dtype)
         shape = found.shape[1:]
@@ -150,10 +152,22 @@ def _groups(input: Any, dim: int | None, name: str) -> tuple[Operand, Groups, Te
     if not entries.is_floating_point():
         return source, groups, None
     absent = source.fill != source.fill
-    if not absent and not bool(entries.isnan().any()):
+    if not absent and _known(entries) and not bool(entries.isnan().any()):
         return source, groups, None
     missing = groups.reduce(entries.isnan().to(torch.int64))
     return source, groups, (missing + groups.absent() if absent else missing).reshape(-1, 1)
+
+
+def _known(tensor: Tensor) -> bool:
+    """Whether elements can be asked for: not in torch.vmap, and not while torch traces."""
+    return not (is_fake(tensor) or ordinary.is_wrapped(tensor))
+
+
+def _stop(groups: Groups, ranks: Tensor) -> int:
+    """One more than the greatest rank, or than there can be."""
+    if not ranks.numel():
+        return 1
+    return int(ranks.max()) + 1 if _known(ranks) else groups.extent
 
 
 def _probabilities(q: Any, source: Operand, name: str) -> Tensor:
@@ -163,6 +177,6 @@ def _probabilities(q: Any, source: Operand, name: str) -> Tensor:
             f"{name}: q has dtype {wanted.dtype} and {wanted.ndim} dimensions; expected {source.dtype}, as the tensor "
             f"({source}) has, and at most one"
         )
-    if not bool(((wanted >= 0) & (wanted <= 1)).all()):
+    if _known(wanted) and not bool(((wanted >= 0) & (wanted <= 1)).all()):
         raise IndexBoundsError(f"{name}: q is {wanted.tolist()}; expected numbers from 0 to 1")
     return wanted

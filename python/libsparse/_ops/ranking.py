@@ -11,6 +11,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, MissingKernelError, UnsupportedError
 from libsparse._storage import memory, packing, sorting, threads
+from libsparse._storage.fakes import is_fake, refuse_jit_trace
 
 from .reductions import Groups, same
 
@@ -113,6 +114,7 @@ def ranked(groups: Groups, ranks: Tensor, stop: int, descending: bool = False) -
     Returns:
         Two dense tensors of the shape of the tensor, with n in place of the dimension's extent.
     """
+    refuse_jit_trace()
     source, entries = groups.source, groups.entries
     (dim,) = groups.dims
     extents = [source.shape[d] for d in groups.kept]
@@ -124,7 +126,7 @@ def ranked(groups: Groups, ranks: Tensor, stop: int, descending: bool = False) -
 
     keys = entries.detach()
     keys = keys if places is None else keys.index_select(0, places)
-    few = ranks.shape[1] == stop or rows * stop <= 2 * keys.numel()
+    few = not is_fake(keys) and (ranks.shape[1] == stop or rows * stop <= 2 * keys.numel())
     led = _leading(keys, starts, stop, descending, fill) if few else None
     order, begins, first = _sorted(keys, group, starts, descending, fill) if led is None else led
     begins, first = begins[:, None], first[:, None]

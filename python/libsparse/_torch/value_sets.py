@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
+from libsparse._lang.errors import DtypeError, MissingKernelError, ShapeError, UnsupportedError
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._ops.reductions import Groups
 from libsparse._runtime.problem import Operand
@@ -15,9 +16,15 @@ from libsparse._runtime.problem import Operand
 from .registry import implements, named
 
 
-def _elements(input: Any) -> tuple[Tensor, Tensor, int]:
-    """The stored values, the fill value, and how many elements have it because they are not stored."""
+def _elements(input: Any, name: str) -> tuple[Tensor, Tensor, int]:
+    """The stored values, the fill value, and how many elements have it because they are not stored.
+
+    Raises:
+        MissingKernelError: They are complex, which have no order.
+    """
     groups = Groups(input, None)
+    if groups.source.dtype.is_complex:
+        raise MissingKernelError(f"{name} of {groups.source.dtype} ({groups.source}), which has no order")
     return groups.entries.detach(), groups.fill, int(groups.absent())
 
 
@@ -35,8 +42,12 @@ def unique(
             f"unique of an ls.SparseTensor ({to_operand(input)}): return_inverse and dim are of dense tensors; use "
             "torch.unique(A.values(), return_inverse=True)"
         )
-    values, fill, absent = _elements(input)
+    values, fill, absent = _elements(input, "unique")
     found, counts = torch.unique(values, return_counts=True)
+    if absent and not return_counts:
+        return torch.unique(torch.cat([found, fill[None]]))
+    if absent >= 1 << 63:
+        raise UnsupportedError(f"unique of a tensor ({to_operand(input)}): {absent} elements can't be counted in int64")
     if absent:
         found, places = torch.unique(torch.cat([found, fill[None]]), return_inverse=True)
         added = torch.cat([counts, counts.new_tensor([absent])])
@@ -48,8 +59,13 @@ def unique(
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element is one of others: a sparse tensor of bools, with the answer for the fill value."""
     others = test_elements
+    for tested in (elements, test_elements):
+        if is_sparse(tested) and tested.dtype == torch.bool:
+            raise MissingKernelError(f"isin of torch.bool ({to_operand(tested)}); use A.to(torch.uint8)")
+        if is_sparse(tested) and tested.dtype.is_complex:
+            raise MissingKernelError(f"isin of {tested.dtype} ({to_operand(tested)}), which has no order")
     if is_sparse(others):
-        values, fill, absent = _elements(others)
+        values, fill, absent = _elements(others, "isin")
         others = torch.cat([values, fill[None]]) if absent else values
     if not is_sparse(elements):
         return torch.isin(elements, others, assume_unique=False, invert=invert)
@@ -61,14 +77,26 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 
 @implements(*named("histc", torch, Tensor), layouts="raises")
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements fall in each of some equal intervals; those of the least and greatest element by default."""
-    values, fill, absent = _elements(input)
+    """How many elements fall in each of some equal intervals; those of the least and greatest element by default.
+
+    Raises:
+        DtypeError: The elements are not floating.
+        ShapeError: There are no bins, or the bounds, or elements that stand for them, are not finite or in order.
+    """
+    values, fill, absent = _elements(input, "histc")
+    if not values.is_floating_point():
+        raise DtypeError(f"histc of {values.dtype} ({to_operand(input)}); expected a floating dtype: use A.float()")
     whole = torch.cat([values, fill[None]]) if absent else values
     if min == max and whole.numel():
         least, greatest = torch.aminmax(whole)
         min, max = (least.item(), greatest.item()) if min == 0 else (min, max)
+    if bins < 1 or not -math.inf < min <= max < math.inf:
+        raise ShapeError(
+            f"histc of a tensor ({to_operand(input)}): bins is {bins}, from {min} to {max}; expected one bin or more, "
+            "and finite bounds in order"
+        )
     found = torch.histc(values, bins, min, max)
-    return found + absent * torch.histc(fill[None], bins, min, max) if absent else found
+    return found + float(absent) * torch.histc(fill[None], bins, min, max) if absent else found
 
 
 @implements(*named("multinomial", torch, Tensor), layouts="raises")

@@ -16,7 +16,7 @@ from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
 from libsparse._ops.operands import broadcasts, is_sparse, is_tensor
 from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
-from libsparse._storage import ordinary
+from libsparse._storage import memory, ordinary
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
@@ -219,6 +219,9 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Op
             f"gather: index has shape {tuple(index.shape)}; expected as many dimensions as the tensor ({source}) has, "
             f"and in all but dimension {along} no greater extents"
         )
+    memory.check(
+        index.numel(), 8 * (source.ndim + 2), f"{index.numel()} elements of a tensor ({source})", "ask for fewer"
+    )
     coords = list(torch.meshgrid([torch.arange(n, device="cpu") for n in index.shape], indexing="ij"))
     coords[along] = checked(index, along, source.shape, negative=False)
     return Operand(None, look_up(source, [c.reshape(-1) for c in coords]).reshape(index.shape))

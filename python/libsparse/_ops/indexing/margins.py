@@ -22,14 +22,14 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
         input: A sparse tensor.
         pad: How many before and behind, for the last dimension, the one before it, and so on; below 0 for fewer.
         mode: `constant`.
-        value: That of the elements in the margins: the fill value of the tensor. None stands for 0.
+        value: That of the elements in the margins, if any: the fill value of the tensor. None stands for 0.
 
     Raises:
         ShapeError: There is an odd number of them, more than for all dimensions, or an extent would be below 0.
         UnsupportedError: The mode or the value is another one.
     """
     source, counts = sparse_operand(input, "pad"), integers("pad: pad", pad)
-    if mode != "constant" or (value or 0) != source.fill:
+    if mode != "constant" or ((value or 0) != source.fill and any([n > 0 for n in counts])):
         raise UnsupportedError(
             f"pad of an ls.SparseTensor ({source}) with mode={mode!r} and value={value!r}; expected 'constant', and "
             f"its fill value {source.fill}: other elements would have to be stored"
