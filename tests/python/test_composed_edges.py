@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -143,3 +144,10 @@ def test_graphs(function: Callable[[Any], Any]) -> None:
 def test_errors(call: Callable[[Any], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(ls.tensor(DENSE))
+
+
+def test_arguments_as_torch_has_them() -> None:
+    A = ls.tensor(DENSE)
+    assert torch.equal(A.diff(np.int64(2)).to_dense(), DENSE.diff(2))
+    assert torch.equal(torch.isin(elements=A, test_element=1).to_dense(), torch.isin(elements=DENSE, test_element=1))
+    assert torch.isin(element=3, test_elements=A)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops.indexing import margins
-from libsparse._ops.indexing.entries import wrap
+from libsparse._ops.indexing.entries import integer, wrap
 from libsparse._ops.indexing.keys import checked
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._ops.products import matmul
@@ -32,13 +32,14 @@ implements(torch.nn.functional.pad, torch._C._nn.pad, layouts="raises")(margins.
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along a dimension, `n` times."""
     along = wrap(dim, input.ndim, "diff")
-    if not isinstance(n, int) or n < 0:
-        raise ShapeError(f"diff: n is {n!r}; expected an int from 0 on")
+    count = integer("diff: n", n)
+    if count < 0:
+        raise ShapeError(f"diff: n is {count}; expected an int from 0 on")
     parts = [part for part in (prepend, input, append) if part is not None]
     found = torch.cat(parts, along) if len(parts) > 1 else input
-    for _ in range(min(n, found.shape[along])):
-        count = found.shape[along] - 1
-        later, earlier = found.narrow(along, 1, count), found.narrow(along, 0, count)
+    for _ in range(min(count, found.shape[along])):
+        extent = found.shape[along] - 1
+        later, earlier = found.narrow(along, 1, extent), found.narrow(along, 0, extent)
         found = torch.logical_xor(later, earlier) if found.dtype == torch.bool else later - earlier
     return found
 
@@ -76,14 +77,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     along = wrap(dim, input.ndim, "index_add")
     if not isinstance(index, Tensor) or is_sparse(index) or index.dtype not in (torch.int64, torch.int32):
         raise DtypeError("index_add: expected a dense index of dtype int64 or int32")
-    if not isinstance(source, Tensor) or source.dtype != input.dtype:
-        kind = source.dtype if isinstance(source, Tensor) else type(source).__name__
-        raise DtypeError(f"index_add: source is {kind}; expected a tensor of {input.dtype}, as the other one is")
-    if is_sparse(source) and to_operand(source).fill != 0:
-        raise UnsupportedError(
-            f"index_add: elements of source ({to_operand(source)}) that are not stored are {to_operand(source).fill}; "
-            "expected 0: other elements would have to be stored"
-        )
+    _check_source(input, source)
     expected = (*input.shape[:along], index.numel(), *input.shape[along + 1 :])
     if index.ndim > 1 or source.shape != expected:
         raise ShapeError(
@@ -101,6 +95,18 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     coords[along] = wanted.to(torch.int64)[coords[along].to(torch.int64)]
     moved = from_coo(torch.stack(coords), values, input.shape)
     return input + (moved if alpha == 1 else moved.with_values(moved.values() * _factor(alpha, input.dtype)))
+
+
+def _check_source(input: Any, source: Any) -> None:
+    """The slices have the dtype of the tensor, and are 0 where nothing is stored."""
+    if not isinstance(source, Tensor) or source.dtype != input.dtype:
+        kind = source.dtype if isinstance(source, Tensor) else type(source).__name__
+        raise DtypeError(f"index_add: source is {kind}; expected a tensor of {input.dtype}, as the other one is")
+    if is_sparse(source) and to_operand(source).fill != 0:
+        raise UnsupportedError(
+            f"index_add: elements of source ({to_operand(source)}) that are not stored are {to_operand(source).fill}; "
+            "expected 0: other elements would have to be stored"
+        )
 
 
 def _factor(alpha: Any, dtype: torch.dtype) -> Tensor:

@@ -34,6 +34,8 @@ def unique(
 ) -> Any:
     """The different elements in order, dense, and on request how many there are of each.
 
+    Each NaN that is stored is another element, as in torch; all that are not stored are one.
+
     Raises:
         UnsupportedError: `dim` or the place of each element is asked for, as many as a dense tensor has elements.
     """
@@ -56,10 +58,19 @@ def unique(
 
 
 @implements(torch.isin, layouts="raises")
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+def isin(
+    elements: Any = None,
+    test_elements: Any = None,
+    *,
+    element: Any = None,
+    test_element: Any = None,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Any:
     """Whether each element is one of others: a sparse tensor of bools, with the answer for the fill value."""
-    others = test_elements
-    for tested in (elements, test_elements):
+    elements = element if elements is None else elements  # torch's names of single numbers
+    others = test_element if test_elements is None else test_elements
+    for tested in (elements, others):
         if is_sparse(tested) and tested.dtype == torch.bool:
             raise MissingKernelError(f"isin of torch.bool ({to_operand(tested)}); use A.to(torch.uint8)")
         if is_sparse(tested) and tested.dtype.is_complex:
