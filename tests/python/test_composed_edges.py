@@ -70,6 +70,13 @@ def test_margins_that_only_cut_need_no_fill_value() -> None:
         assert torch.equal(torch.nn.functional.pad(A, counts).to_dense(), torch.nn.functional.pad(DENSE + 2, counts))
 
 
+def test_margins_of_nan() -> None:
+    A = ls.tensor(DENSE) + NAN
+    found = torch.nn.functional.pad(A, (1, 1), value=NAN)
+    assert found.shape == (4, 5)
+    assert bool(found.to_dense().isnan().all())
+
+
 @pytest.mark.parametrize(("dtype", "alpha"), [(torch.bool, 2), (torch.int64, 2.0), (torch.uint8, 3), (torch.half, 0.5)])
 def test_factors_of_slices_keep_the_dtype(dtype: torch.dtype, alpha: float) -> None:
     dense, index = DENSE.to(dtype), torch.tensor([3, 0, 0])

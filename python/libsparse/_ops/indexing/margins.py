@@ -29,7 +29,9 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
         UnsupportedError: The mode or the value is another one.
     """
     source, counts = sparse_operand(input, "pad"), integers("pad: pad", pad)
-    if mode != "constant" or ((value or 0) != source.fill and any([n > 0 for n in counts])):
+    given = value or 0
+    own = given == source.fill or (given != given and source.fill != source.fill)
+    if mode != "constant" or not (own or all([n <= 0 for n in counts])):
         raise UnsupportedError(
             f"pad of an ls.SparseTensor ({source}) with mode={mode!r} and value={value!r}; expected 'constant', and "
             f"its fill value {source.fill}: other elements would have to be stored"
