@@ -218,7 +218,7 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
     fill = groups.fill.to(target)
     stored = found = groups.reduce(entries, "prod")
     if groups.source.fill == 0:  # the product of what is stored may overflow, and infinity times 0 is NaN
-        found = groups.reduce(entries.detach() * 0)  # 0 or NaN, as a product would be
+        found = groups.reduce(entries.detach() * 0, "prod")  # with the sign of the product
     # Where all elements are stored, the gradient would be 0 times an infinite fill value; 0 and 1 are their own powers.
     filled = torch.where(absent > 0, fill if groups.source.fill in (0, 1) else fill ** groups.absent(target), 1)
     return groups.shaped(torch.where(absent > 0, found * filled, stored).to(target), keepdim)
