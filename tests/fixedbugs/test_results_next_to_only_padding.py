@@ -25,6 +25,11 @@ def _one_long_row() -> ls.SparseTensor:
     return ls.from_coo(torch.stack([rows, torch.arange(2 * N) % N]), torch.rand(2 * N), (N, N))
 
 
+def _far_rows() -> ls.SparseTensor:
+    places = torch.arange(3000)
+    return ls.from_coo(torch.stack([places * 32 + 5, places % 7]), torch.rand(3000), (96000, 7))
+
+
 @pytest.mark.parametrize(
     ("make", "format", "function", "wanted"),
     [
@@ -37,6 +42,8 @@ def _one_long_row() -> ls.SparseTensor:
         (_one_long_row, "ell", lambda A: A.flip(0), "csr"),
         (_band, "ell", lambda A: A.flip(0), "ell"),
         (_one_long_row, "sell(8)", lambda A: A.flip(0), "sell(8)"),
+        (_far_rows, "sell(32)", lambda A: A.flip(0), "csr"),
+        (_far_rows, "sell(8)", lambda A: A.flip(0), "sell(8)"),
     ],
 )
 def test_formats(

@@ -43,14 +43,15 @@ def _places(format: Format, shape: Sequence[int], coords: Sequence[Tensor]) -> i
         found = _distinct(row // height * across + column // width, -(-rows // height) * across)
         return height * width * found
     if last.letter == "p":
-        return rows * int(_lengths(row).max())
+        return rows * int(_lengths(row)[1].max())
     if last.letter == "l":
         height = last.numbers[0]
-        lengths = _lengths(row)
-        if format.kinds[0].letter == "w":
-            lengths = lengths.sort().values
-        slices = torch.nn.functional.pad(lengths, (0, -lengths.numel() % height)).reshape(-1, height)
-        return height * int(slices.amax(1).sum())
+        listed, lengths = _lengths(row)
+        if format.kinds[0].letter == "w":  # which sorts rows, so that those of a length stand side by side
+            listed, lengths = torch.arange(lengths.numel(), device="cpu"), lengths.sort().values
+        slices, place = torch.unique(listed // height, return_inverse=True)
+        longest = torch.zeros(slices.numel(), dtype=torch.int64, device="cpu").scatter_reduce(0, place, lengths, "amax")
+        return height * int(longest.sum())
     return 0
 
 
@@ -63,7 +64,11 @@ def _distinct(numbers: Tensor, count: int) -> int:
     return int(there.sum())
 
 
-def _lengths(row: Tensor) -> Tensor:
-    """How many entries each row has, up to the last row that has any, or each of those with entries."""
-    last = int(row.max())
-    return torch.unique(row, return_counts=True)[1] if last > 4 * row.numel() else torch.bincount(row)
+def _lengths(row: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows that have entries, in order, and how many each has."""
+    if int(row.max()) > 4 * row.numel():
+        listed, lengths = torch.unique(row, return_counts=True)
+        return listed, lengths
+    counts = torch.bincount(row)
+    listed = counts.nonzero().squeeze(1)
+    return listed, counts[listed]
