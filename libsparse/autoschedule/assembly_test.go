@@ -67,3 +67,18 @@ func TestMarks(t *testing.T) {
 		}
 	}
 }
+
+// TestMarksOfOneScattered has entries of rows count as far from each other where those of one operand are.
+func TestMarksOfOneScattered(t *testing.T) {
+	for _, name := range []string{"A", "B"} {
+		a := request(t, "ij,jk->ik", []string{"ds", "ds"}, "ds", 1<<12)
+		a = bindtest.Change(a, a.Tensors()[:2], func(n string, s *bind.Storage) { s.NNZ, s.Scattered = 3<<12, n == name })
+		d, err := Decide(a, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(d.Commands); !strings.Contains(got, "adaptive") {
+			t.Errorf("%s scattered: %s, want adaptive", name, got)
+		}
+	}
+}

@@ -9,8 +9,8 @@ import (
 )
 
 // marks chooses how a dense row knows its entries, and says why of variables that are reduced. Where rows have few terms, which is known of
-// their mean alone, and operands' entries have neighbours, so that those of a row are near each other, a bitmap has them in order without a
-// sort, for the price of its words from the first entry to the last. Else each row chooses by its own terms. Where most rows have
+// their mean alone, and entries of all operands have neighbours, so that those of a row are near each other, a bitmap has them in order
+// without a sort, for the price of its words from the first entry to the last. Else each row chooses by its own terms. Where most rows have
 // next to no terms, that takes longer than a branch for each of them.
 func (c *Constants) marks(a bind.Assignment, w workspace) (cin.Storage, string) {
 	elements := w.elements()
@@ -24,10 +24,11 @@ func (c *Constants) marks(a bind.Assignment, w workspace) (cin.Storage, string) 
 	}
 }
 
-// scattered reports whether neighbouring entries of the sparse operands are seldom neighbours.
+// scattered reports whether neighbouring entries of some sparse operand are seldom neighbours: then a row of the result has entries far from
+// each other, whatever the others are like.
 func scattered(a bind.Assignment) bool {
-	return !slices.ContainsFunc(index.Accesses(a.RHS), func(acc *index.Access) bool {
+	return slices.ContainsFunc(index.Accesses(a.RHS), func(acc *index.Access) bool {
 		s := a.Of(acc.Tensor)
-		return !s.Format.Dense() && !s.Scattered
+		return !s.Format.Dense() && s.Scattered
 	})
 }

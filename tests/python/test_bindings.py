@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from libsparse._compiler import kernel
-from libsparse._runtime import bindings, dispatch, likes, requests
+from libsparse._runtime import bindings, dispatch, likes, requests, rooms
 from libsparse._runtime.direct import native
 from libsparse._runtime.outlines import outline_of
 from libsparse._runtime.problem import Einsum, Operand, product
@@ -149,6 +149,31 @@ def test_later_patterns_are_served(monkeypatch):
         A, B, X = matrix(40, 40, 90), matrix(40, 40, 90), torch.randn(40, 8)
         A @ X, A + B, ls.sddmm(A, X, X.t())
     assert len([x for x in found if x is not None]) >= 6
+
+
+def test_larger_patterns_are_served(monkeypatch):
+    found = bound_count(monkeypatch)
+    for _ in range(7):
+        A, B = matrix(900, 900, 6000), matrix(900, 900, 6000)
+        torch.testing.assert_close((A + B).to_dense(), A.to_dense() + B.to_dense())
+        torch.testing.assert_close((A @ B).to_dense(), A.to_dense() @ B.to_dense())
+    assert len([x for x in found if x is not None]) >= 4
+
+
+def test_entries_are_counted_where_a_binding_has_too_little_room(monkeypatch):
+    for _ in range(7):
+        A, B = matrix(300, 300, 6000), matrix(300, 300, 6000)
+        A @ B, A + B
+    found = bound_count(monkeypatch)
+    A, B = matrix(300, 300, 6000), matrix(300, 300, 6000)
+    with monkeypatch.context() as little:
+        little.setattr(rooms.memory, "is_small", lambda *_: False)
+        little.setattr(rooms.memory, "available", lambda: 1000)
+        little.setattr(rooms, "_kept", [])
+        product, total = A @ B, A + B
+    assert not [x for x in found if x is not None]
+    torch.testing.assert_close(product.to_dense(), A.to_dense() @ B.to_dense())
+    torch.testing.assert_close(total.to_dense(), A.to_dense() + B.to_dense())
 
 
 def test_operands_that_are_not_as_they_seem_go_the_other_way():

@@ -309,7 +309,7 @@ def _at_first(problem: Problem, operands: Sequence[Operand], name: tuple[Any, ..
             result = like.through(short, operands)
             pattern.begun["problem", name] = ()
             return result
-    except RuntimeError:
-        return None  # said in the words of its cause where it is computed as later ones are
+    except (RuntimeError, MemoryError, BoundError, IndexOverflowError):
+        return None  # counted, or in 64 bits, or said in the words of its cause where it is computed as later ones are
     # To find a pattern takes longer than to keep what is found.
     return None if like is None or not like.finds else prepare(problem, operands, like.anew())(operands)

@@ -51,11 +51,9 @@ def bound(problem: Problem, operands: Sequence[Operand]) -> tuple[Any, Any] | No
     return None if type(known) is int else known.take(operands)
 
 
-def bindings_of(problem: Problem, operands: Sequence[Operand]) -> tuple[Any, ...] | None:
-    """The name of the bindings of a problem that operands may have; None where what is found of them is to be kept."""
+def bindings_of(problem: Problem, operands: Sequence[Operand]) -> tuple[Any, ...]:
+    """The name of the bindings of a problem that operands may have."""
     outline, small = outline_of(problem, operands), are_few(operands)
-    if outline.finds and not small:
-        return None
     few, records = outline.scatters and is_few(problem, operands, outline), None
     if request.tuned():  # whether there is a faster schedule on record depends on these, too
         records = threads.count(), settings.cache_dir()
@@ -77,7 +75,6 @@ def once(problem: Problem, operands: Sequence[Operand]) -> Call | None:
     if like is None or like.is_relaid or may_be_tuned(name):
         return None
     if native is not None:
-        outline_of(problem, operands).finds = like.finds
         _seen(like, problem, operands)
     return like
 
@@ -85,8 +82,6 @@ def once(problem: Problem, operands: Sequence[Operand]) -> Call | None:
 def _seen(like: Call, problem: Problem, operands: Sequence[Operand]) -> None:
     """Makes the binding of a call where there have been some like it: to make one takes as long as five without."""
     name = bindings_of(problem, operands)
-    if name is None:
-        return
     known = kernel.prepared.get(name, 0)
     if type(known) is int and known < _BEFORE:
         kernel.prepared[name] = known + 1

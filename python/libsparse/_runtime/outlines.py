@@ -24,10 +24,9 @@ class Outline:
         dense: The numbers of the operands that are not.
         across: The number of a dense operand that a product of two matrices reads across its rows; None of others.
         merges: Whether the entries of two operands are merged, and each is written once.
-        finds: Whether kernels find the pattern of the result, as far as that is known.
     """
 
-    __slots__ = ("across", "classes", "dense", "entries", "finds", "merges", "scatters", "several")
+    __slots__ = ("across", "classes", "dense", "entries", "merges", "scatters", "several")
 
     def __init__(self, problem: Problem, formats: tuple[Format | None, ...]) -> None:
         """Work out what doesn't depend on shapes."""
@@ -42,7 +41,7 @@ class Outline:
         dense = (problem.output_format is None or problem.output_format.is_dense) and problem.pattern_of is None
         adds = len(problem.output) > 1 or len(formats) == len(problem.output)  # rows, or sums
         self.scatters = dense and adds and not self.several and _crosses(problem, formats)
-        self.across, self.finds = _across(problem, formats), False
+        self.across = _across(problem, formats)
         self.merges = len(formats) == 2 and self.several and set(problem.inputs) == {problem.output}
 
     def entries_of(self, sums: bool) -> Callable[[int, int], int]:

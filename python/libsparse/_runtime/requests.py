@@ -23,7 +23,7 @@ from libsparse._storage.statistics import FEW, RAGGED_ROWS
 from .outlines import Outline, outline_of
 from .problem import Operand, Problem, dense_order, dense_text
 
-_WIDE, _SEVERAL = 4, 3  # elements of rows to read, entries of rows to multiply
+_WIDE, _SEVERAL = 4, 3  # elements of rows to read, entries of rows to merge
 _UNTUNED_KEPT = 4096
 _SHORT_ROW = 128  # bytes of rows up to which products are faster where rows of entries are ordered by their lengths
 _FEW_THREADS = 2  # up to which one adds rows to a result faster than all convert and multiply
@@ -286,7 +286,8 @@ def _spread_over_rows(
         rows of uneven lengths, and mostly have neighbours in the next rows.
     """
     size, kind = pattern.size, pattern.format.kinds[-1]
-    gathers = size >= FEW and (reads.wide or (outline.several and size >= _SEVERAL * rows))
+    several = outline.several and (not outline.merges or size >= _SEVERAL * rows)
+    gathers = size >= FEW and (reads.wide or several)
     scattered = gathers and (pattern.statistics.scattered if reads.steady is None else not reads.steady)
     far = False
     if outline.dense and not outline.several and size >= (_LONG if reads.sums else _LONG_WIDE) * rows:
