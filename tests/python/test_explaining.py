@@ -118,6 +118,21 @@ def test_merges_have_branches_where_a_sample_foretells_them(wide):
         torch.testing.assert_close((A + B).to_dense(), A.to_dense() + B.to_dense())
 
 
+def test_one_operand_with_most_of_the_entries_foretells_a_merge():
+    few, many = ls.random((3000, 3000), 0.0004), ls.random((3000, 3000), 0.02)
+    assert many.pattern.statistics.foretells(few.pattern.statistics)
+    assert "without branches" not in str(ls.explain("C(i,j) = A(i,j) + B(i,j)", A=few, B=many))
+    three, others = (ls.from_coo(torch.randint(3000, (2, 9000)), torch.rand(9000), (3000, 3000)) for _ in range(2))
+    assert not three.pattern.statistics.foretells(others.pattern.statistics)
+    assert "without branches" in str(ls.explain("C(i,j) = A(i,j) + B(i,j)", A=three, B=others))
+    torch.testing.assert_close((few + many).to_dense(), few.to_dense() + many.to_dense())
+    torch.testing.assert_close((three + others).to_dense(), three.to_dense() + others.to_dense())
+    empty, far = few[:, :0], ls.from_coo(torch.tensor([[2000], [1]]), torch.ones(1), (30000, 60))
+    assert empty.pattern.statistics.foretells(empty.pattern.statistics) is None
+    many = ls.random((30000, 60), 0.1)
+    assert many.pattern.statistics.foretells(far.pattern.statistics) is None  # no row that is looked at has both
+
+
 @pytest.mark.parametrize("index", [torch.int32, torch.int64])
 def test_rows_of_lengths_that_nobody_foresees_are_summed_by_their_lengths(index):
     lengths = torch.arange(70000) * 7 % 20

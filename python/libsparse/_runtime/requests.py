@@ -23,7 +23,7 @@ from libsparse._storage.statistics import FEW, RAGGED_ROWS
 from .outlines import Outline, outline_of
 from .problem import Operand, Problem, dense_order, dense_text
 
-_WIDE, _SEVERAL = 4, 3  # elements of rows to read, entries of rows to merge
+_WIDE, _SEVERAL = 4, 3  # elements of rows to read, entries of rows to merge where no sample says how
 _UNTUNED_KEPT = 4096
 _SHORT_ROW = 128  # bytes of rows up to which products are faster where rows of entries are ordered by their lengths
 _FEW_THREADS = 2  # up to which one adds rows to a result faster than all convert and multiply
@@ -251,7 +251,7 @@ def reads_of(outline: Outline, operands: Sequence[Operand]) -> _Reads:
             is_sum = len(shape) < 2 or shape[-1] == 1
             short = short or (not is_sum and shape[-1] * data.element_size() <= _SHORT_ROW)
             sums = sums and is_sum
-    pair = [o.pattern for o in operands if o.pattern is not None and o.pattern.size >= FEW] if outline.merges else []
+    pair = [o.pattern for o in operands if o.pattern is not None] if outline.merges and not are_few(operands) else []
     steady = pair[0].statistics.foretells(pair[1].statistics) if len(pair) > 1 else None
     return _Reads(wide, short and not outline.several, sums, steady)
 
@@ -288,7 +288,7 @@ def _spread_over_rows(
     size, kind = pattern.size, pattern.format.kinds[-1]
     several = outline.several and (not outline.merges or size >= _SEVERAL * rows)
     gathers = size >= FEW and (reads.wide or several)
-    scattered = gathers and (pattern.statistics.scattered if reads.steady is None else not reads.steady)
+    scattered = (gathers and pattern.statistics.scattered) if reads.steady is None else not reads.steady
     far = False
     if outline.dense and not outline.several and size >= (_LONG if reads.sums else _LONG_WIDE) * rows:
         each = (kind.own or pattern.index_dtype).itemsize + (0 if dtype is None else dtype.itemsize)

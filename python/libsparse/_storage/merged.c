@@ -1,7 +1,8 @@
 /* A sample of the merge of two matrices with compressed rows: how often a processor takes a wrong turn in it. */
 #include "radix.h"
 
-#define WAYS 256 /* what four steps may have been, two bits each */
+#define WAYS 256      /* what four steps may have been, two bits each */
+#define ROWS_A_STEP 16 /* rows that are looked at for each step of a run: in most of them an operand may have no entries */
 
 typedef struct {
 	const void *pos, *crd;
@@ -12,10 +13,11 @@ typedef struct {
 #define DEFINE_SURPRISES(name, T)											\
 	static int name(const Merged *merged, int64_t row, int64_t rows, int run, unsigned char *ways, int *steps)	\
 	{														\
+		const int64_t end = rows - row < (int64_t)ROWS_A_STEP * run ? rows : row + (int64_t)ROWS_A_STEP * run;	\
 		const T *a_pos = merged[0].pos, *a_crd = merged[0].crd, *b_pos = merged[1].pos, *b_crd = merged[1].crd;	\
 		unsigned before = 0;											\
 		int taken = 0, wrong = 0;										\
-		for (; row < rows && taken < run; row++) {								\
+		for (; row < end && taken < run; row++) {								\
 			int64_t a = a_pos[row], b = b_pos[row];								\
 			while (a < a_pos[row + 1] && b < b_pos[row + 1] && taken < run) {				\
 				int from_a = a_crd[a] <= b_crd[b], from_b = b_crd[b] <= a_crd[a];			\

@@ -30,7 +30,7 @@ _SHORT, _LONG = 7, 24  # mean entries of rows between which it takes long that e
 RAGGED_ROWS = 1 << 12  # rows up to which processors learn within some hundred calls how many entries each has
 _VECTOR = 4  # entries that are added at once
 _ALIKE = 0.5  # the share of neighbouring rows of equally many vectors from which on processors foresee their ends
-_MERGED = 3  # mean entries of rows from which on it matters how they are merged
+_MERGED = 5  # mean entries of two rows from which on it matters how they are merged
 _MERGES, _STEPS = 8, 64  # runs of rows that a sample of a merge has, and steps of each
 # The share of surprises up to which branches in a merge take less time than what has none, also where entries have
 _SURPRISES, _MOST_SURPRISES = 0.15, 0.3  # no neighbours; and where they have
@@ -218,14 +218,15 @@ class Statistics:
         """
         in_c, least = sorting.in_c(), max(FEW, _MERGED * self._rows)
         listed = self._listed and other._listed and self._rows == other._rows
-        if in_c is None or not listed or min(self._size, other._size) < least:
+        if in_c is None or not listed or self._size + other._size < least or not min(self._size, other._size):
             return None
         arrays = [a for a in (self._pos[1], self._crd[1], other._pos[1], other._crd[1]) if a is not None]
         if len({a.dtype for a in arrays}) > 1:
             return None
         wide = arrays[0].dtype is torch.int64
         wrong, steps = in_c.surprises(*map(memory.address, arrays), wide, self._rows, _MERGES, _STEPS)
-        return bool(wrong < _SURPRISES * steps or (wrong < _MOST_SURPRISES * steps and not self.scattered))
+        few = wrong < _SURPRISES * steps or (wrong < _MOST_SURPRISES * steps and not self.scattered)
+        return bool(few) if steps else None
 
     @cached_property
     def uneven(self) -> bool:
