@@ -310,6 +310,7 @@ def _at_first(problem: Problem, operands: Sequence[Operand], name: tuple[Any, ..
             pattern.begun["problem", name] = ()
             return result
     except (RuntimeError, MemoryError, BoundError, IndexOverflowError):
-        return None  # counted, or in 64 bits, or said in the words of its cause where it is computed as later ones are
+        # It is computed as later ones are: entries are counted, or numbered in 64 bits, and errors name their cause.
+        return None
     # To find a pattern takes longer than to keep what is found.
     return None if like is None or not like.finds else prepare(problem, operands, like.anew())(operands)

@@ -1,7 +1,7 @@
 /* A sample of the merge of two matrices with compressed rows: how often a processor takes a wrong turn in it. */
 #include "radix.h"
 
-#define WAYS 256      /* what four steps may have been, two bits each */
+#define WAYS 256       /* what four steps may have been, two bits each */
 #define ROWS_A_STEP 16 /* rows that are looked at for each step of a run: in most of them an operand may have no entries */
 
 typedef struct {
